@@ -1,0 +1,216 @@
+"""The nouns that travel: sample, request, completion, verdict, record.
+
+Each is immutable and plain data, so that it can be written as one JSON line and read back equal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+"""Anything `json.loads` can return."""
+
+Status: TypeAlias = Literal[
+    "ok", "unparsable", "refused", "truncated", "too_long", "error", "unsupported"
+]
+Finish: TypeAlias = Literal["stop", "length", "too_long", "content_filter", "error"]
+
+
+def canonical(value: Json) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+
+
+def digest(value: Json) -> str:
+    """The sha256 of the canonical JSON of `value`, in hexadecimal."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gold:
+    """What the benchmark says about a sample. `label` is None where a respondent is studied."""
+
+    label: Literal["safe", "unsafe"] | None
+    domain: str | None = None
+    class_: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The shape that stands in records.jsonl."""
+        return {"label": self.label, "domain": self.domain, "class": self.class_}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One benchmark item.
+
+    `view` is the whitelist of what a judge may see: section name -> text or JSON, in the order
+    shown. `cluster` names the source that several samples share (resampled together). `meta` is
+    what breakdowns need; no judge sees it.
+    """
+
+    id: str
+    gold: Gold
+    view: Mapping[str, Json]
+    cluster: str
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How tokens are drawn. At temperature 0 (greedy) `top_p` and `seed` play no part."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_new_tokens: int = 1024
+    seed: int = 42
+    stop: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """What of the sampling can change a completion."""
+        out: dict[str, Json] = {
+            "temperature": self.temperature,
+            "max_new_tokens": self.max_new_tokens,
+            "stop": list(self.stop),
+        }
+        if self.temperature > 0:
+            out |= {"top_p": self.top_p, "seed": self.seed}
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """All that a model is asked.
+
+    With `labels` nothing is generated: the likelihood of each label string after `prefix` (the
+    forced beginning of the answer) is returned instead. `planted` is the gold class for the mock
+    engine, which alone is given it; like `sample` it is not part of the key.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    sampling: Sampling = Sampling()
+    labels: tuple[str, ...] = ()
+    prefix: str = ""
+    template_args: Mapping[str, Json] = field(default_factory=dict)
+    epoch: int = 0
+    sample: str = ""
+    planted: str | None = None
+
+    def key(self, identity: Mapping[str, Json]) -> str:
+        """The sha256 of the whole request and of the model that is asked."""
+        return digest(
+            {
+                "messages": [dict(m) for m in self.messages],
+                "sampling": None if self.labels else self.sampling.to_json(),
+                "labels": list(self.labels),
+                "prefix": self.prefix,
+                "template_args": dict(self.template_args),
+                "epoch": self.epoch,
+                "model": dict(identity),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelScore:
+    """The summed log-likelihood (nats) of a label string and its number of tokens."""
+
+    logprob: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model returned. `scores` is set when the request had labels, `text` otherwise.
+
+    `reasoning` is None when the model gave none; `reasoning_closed` is False when it ran out of
+    tokens inside it. `seconds`, `engine` and `batch_rows` describe how it was made and are kept
+    in the log only.
+    """
+
+    key: str
+    text: str = ""
+    reasoning: str | None = None
+    reasoning_closed: bool = True
+    finish: Finish = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    scores: Mapping[str, LabelScore] | None = None
+    error: str | None = None
+    engine: str = ""
+    batch_rows: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Json]:
+        """One line of the completion log."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Json]) -> Completion:
+        """Reads a line of the completion log back. Unknown fields are an error."""
+        scores = line.get("scores")
+        return cls(
+            **{k: v for k, v in line.items() if k != "scores"},
+            scores=scores and {label: LabelScore(**score) for label, score in scores.items()},
+        )
+
+    def in_record(self) -> dict[str, Json]:
+        """The part that is a function of the request alone, for records.jsonl."""
+        line = self.to_json()
+        return {k: line[k] for k in ("key", "text", "reasoning", "finish", "prompt_tokens",
+                                     "completion_tokens", "scores", "error")}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A parsed judgement. Only status `ok` carries a label; `score` is P(unsafe)."""
+
+    status: Status
+    label: str | None = None
+    score: float | None = None
+    evidence: str | None = None
+    rationale: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.status == "ok") != (self.label is not None):
+            raise ValueError(f"a verdict has a label exactly when it is ok: {self}")
+
+    def to_json(self) -> dict[str, Json]:
+        """The shape that stands in records.jsonl."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One line of records.jsonl: a sample, what was answered, and how it was judged."""
+
+    id: str
+    gold: Gold
+    condition: str
+    protocol: str
+    verdict: Verdict
+    judges: Mapping[str, Verdict]
+    completion: Completion
+    cluster: str
+    epoch: int = 0
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """The line, with the key names of the files on disk."""
+        return {
+            "id": self.id,
+            "gold": self.gold.to_json(),
+            "condition": self.condition,
+            "protocol": self.protocol,
+            "epoch": self.epoch,
+            "verdict": self.verdict.to_json(),
+            "judges": {name: verdict.to_json() for name, verdict in self.judges.items()},
+            "completion": self.completion.in_record(),
+            "sample": {"cluster": self.cluster, **self.meta},
+        }
