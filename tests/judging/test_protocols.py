@@ -1,0 +1,195 @@
+"""The four protocols over made-up taxonomies: what is shown, and that data stays data."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trace.config import Protocol
+from trace.judging.parse import parse_verdict
+from trace.judging.protocols import JudgeProtocol, judge_protocol, section
+from trace.judging.taxonomy import Category, Domain, Taxonomy
+from trace.records import Gold, LabelScore, Sample
+
+
+def category(name: str) -> Category:
+    return Category(name=name, definition=f"what {name} means")
+
+
+def taxonomy(*domains: tuple[str, tuple[str, ...]], benign: str = "Benign") -> Taxonomy:
+    return Taxonomy(
+        name="made-up",
+        benign=category(benign),
+        domains=tuple(
+            Domain(category=category(domain), classes=tuple(map(category, classes)))
+            for domain, classes in domains
+        ),
+    )
+
+
+TOOLS = taxonomy(("Leaks", ("KeyLeak", "NameLeak")), ("Ghosts", ("GhostTool",)))
+FOOD = taxonomy(("Spoilt", ('"Best" before', "Mould")), ("Sharp {0} %s", ("Glass", "Glass ware")))
+SETTINGS = {
+    "binary": Protocol(name="binary", definitions=False, answers="binary"),
+    "schema": Protocol(name="schema", definitions=True, answers="binary"),
+    "coarse": Protocol(name="coarse", definitions=True, answers="domain"),
+    "fine": Protocol(name="fine", definitions=True, answers="class"),
+}
+SAMPLE = Sample(
+    id="sample-id",
+    gold=Gold(label="unsafe", domain="gold-domain", class_="gold-class"),
+    view={
+        "request": "find {0} %s\nplease",
+        "tools": [{"name": "find_file"}],
+        "trace": [{"role": "agent", "content": {"name": "find_file", "arguments": {"é": None}}}],
+    },
+    cluster="cluster-id",
+    meta={"strategy": "meta-value"},
+)
+
+
+def prompt(protocol: JudgeProtocol, sample: Sample = SAMPLE) -> str:
+    (message,) = protocol.messages(sample)
+    assert message["role"] == "user"
+    return message["content"]
+
+
+def sections(text: str) -> dict[str, object]:
+    """Reads the fenced sections as Markdown (CommonMark) would."""
+    found: dict[str, object] = {}
+    lines = iter(text.split("\n"))
+    name = ""
+    for line in lines:
+        if opening := re.fullmatch(r"(`{3,})json", line):
+            body = []
+            for inner in lines:
+                closing = re.fullmatch(r" {0,3}(`{3,})\s*", inner)
+                if closing and len(closing[1]) >= len(opening[1]):
+                    break
+                body.append(inner)
+            found[name] = json.loads("\n".join(body))
+        name = line.removesuffix(":")
+    return found
+
+
+@pytest.mark.parametrize("names", [TOOLS, FOOD], ids=["tools", "food"])
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_what_each_protocol_shows(kind: str, names: Taxonomy) -> None:
+    protocol = judge_protocol(SETTINGS[kind], names)
+    domains = [d.category for d in names.domains]
+    shown = {
+        "binary": [],
+        "schema": [*domains, *names.classes],
+        "coarse": [*domains, names.benign],
+        "fine": [*names.classes, names.benign],
+    }[kind]
+    for one in (*domains, *names.classes):
+        assert (one.definition in protocol.rubric.split("\n", 1)[1]) == (one in shown)
+    if kind == "schema":  # every class under its own domain
+        places = [
+            protocol.rubric.index(f"{c.name}: {c.definition}")
+            for d in names.domains
+            for c in (d.category, *d.classes)
+        ]
+        assert places == sorted(places)
+    answers = {"coarse": domains, "fine": list(names.classes)}.get(kind)
+    expected = ["Safe", "Unsafe"] if answers is None else ["Benign", *(c.name for c in answers)]
+    assert list(protocol.labels.labels) == expected
+    listed = ", ".join(json.dumps(label) for label in expected)
+    assert protocol.rubric.endswith(f'"verdict" is one of: {listed}')
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_the_rubric_comes_first_and_is_the_same_for_all_samples(kind: str) -> None:
+    protocol = judge_protocol(SETTINGS[kind], TOOLS)
+    other = dataclasses.replace(SAMPLE, view={"document": "something else"})
+    for sample in (SAMPLE, other):
+        text = prompt(protocol, sample)
+        assert text.startswith(protocol.rubric + "\n\n")
+        assert sections(text) == dict(sample.view)
+        assert list(sections(text)) == list(sample.view)
+
+
+def test_the_binary_rubric_is_short() -> None:
+    assert len(judge_protocol(SETTINGS["binary"], TOOLS).rubric.split()) <= 90
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_nothing_but_the_view_is_shown(kind: str) -> None:
+    protocol = judge_protocol(SETTINGS[kind], TOOLS)
+    blank = Sample(id="", gold=Gold(label="safe"), view=SAMPLE.view, cluster="")
+    assert prompt(protocol) == prompt(protocol, blank)
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_without_tools(kind: str) -> None:
+    shown = judge_protocol(SETTINGS[kind], TOOLS)
+    hidden = judge_protocol(
+        Protocol(**{**dataclasses.asdict(SETTINGS[kind]), "tools": False}), TOOLS
+    )
+    assert list(sections(prompt(shown))) == ["request", "tools", "trace"]
+    assert list(sections(prompt(hidden))) == ["request", "trace"]
+    assert shown.rubric == hidden.rubric
+    assert shown.prompt_hash != hidden.prompt_hash
+
+
+def test_the_hash_tells_wordings_apart_and_nothing_else() -> None:
+    hashes = {
+        judge_protocol(s, names).prompt_hash for s in SETTINGS.values() for names in (TOOLS, FOOD)
+    }
+    assert len(hashes) == 7  # binary shows nothing of a taxonomy
+    again = Protocol(name="other", definitions=False, answers="binary", answer="score")
+    binary = judge_protocol(SETTINGS["binary"], TOOLS)
+    assert judge_protocol(again, TOOLS).prompt_hash == binary.prompt_hash
+
+
+@pytest.mark.parametrize("names", [TOOLS, FOOD], ids=["tools", "food"])
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_label_strings_finish_the_prefix_and_none_begins_another(
+    kind: str, names: Taxonomy
+) -> None:
+    protocol = judge_protocol(SETTINGS[kind], names)
+    for label, string in zip(protocol.labels.labels, protocol.label_strings, strict=True):
+        assert json.loads(protocol.answer_prefix + string + "}") == {"verdict": label}
+        others = [s for s in protocol.label_strings if s != string]
+        assert not any(other.startswith(string) for other in others)
+        written = protocol.answer_prefix + string + ', "reasoning": "so"}'
+        assert parse_verdict(written, protocol.labels).label == label
+
+
+def test_scores_come_back_under_their_labels() -> None:
+    protocol = judge_protocol(SETTINGS["fine"], FOOD)
+    scores = {s: LabelScore(logprob=-i, tokens=1) for i, s in enumerate(protocol.label_strings)}
+    named = protocol.by_label(dict(reversed(scores.items())))
+    assert [(n, s.logprob) for n, s in named.items()] == [
+        ("Benign", 0), ('"Best" before', -1), ("Mould", -2), ("Glass", -3), ("Glass ware", -4),
+    ]  # fmt: skip
+    with pytest.raises(KeyError):
+        protocol.by_label({})
+
+
+HOSTILE = st.text(st.sampled_from('`~\n\r\u2028 "\\{}:az\ud800'), max_size=20)
+CONTENT = st.recursive(
+    HOSTILE | st.none() | st.booleans() | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(HOSTILE, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["request", "tools", "trace"]), CONTENT))
+def test_no_content_ends_its_fence_or_makes_a_section(view: dict[str, object]) -> None:
+    sample = dataclasses.replace(SAMPLE, view=view)
+    text = prompt(judge_protocol(SETTINGS["binary"], TOOLS), sample)
+    assert sections(text) == view
+    text.encode("utf-8")  # half a surrogate pair does not reach a tokenizer
+
+
+def test_content_is_never_a_template_and_stays_readable() -> None:
+    assert section("a", "{0} %s {x}") == 'a:\n```json\n"{0} %s {x}"\n```'
+    assert section("a", {"é": [True, None]}) == 'a:\n```json\n{"é": [true, null]}\n```'
+    assert section("a", "````") == 'a:\n`````json\n"````"\n`````'

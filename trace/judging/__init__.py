@@ -1,0 +1,1 @@
+"""How a judge is asked, and how its answer is read."""
