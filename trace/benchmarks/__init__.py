@@ -1,0 +1,1 @@
+"""The benchmarks: samples, conditions, builders, analyses."""

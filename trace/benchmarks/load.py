@@ -1,0 +1,30 @@
+"""From a benchmark's configuration to its samples."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from trace import config
+from trace.benchmarks.base import Dataset
+
+
+@singledispatch
+def load(settings: config.Benchmark, *, limit: int | None, seed: int) -> Dataset:
+    """Reads or builds the samples of a benchmark.
+
+    Args:
+        settings: the benchmark's configuration; its type picks the code.
+        limit: samples a stratum; None for all.
+        seed: the choice of subsets, and of what a builder draws.
+
+    Raises:
+        DataError: the user's file or folder is not what it should be.
+    """
+    raise TypeError(f"no benchmark reads {type(settings).__name__}")
+
+
+@load.register
+def _(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset:
+    from trace.benchmarks.tracesafe import samples
+
+    return samples.load(settings, limit=limit, seed=seed)

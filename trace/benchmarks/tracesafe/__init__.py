@@ -1,0 +1,1 @@
+"""TraceSafe: guards on tool-calling trajectories."""

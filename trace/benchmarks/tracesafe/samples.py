@@ -1,0 +1,185 @@
+"""TraceSafe as samples: from files in the released format, or our own set built from BFCL."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trace import config
+from trace.benchmarks.base import Dataset
+from trace.benchmarks.tracesafe import released
+from trace.benchmarks.tracesafe.names import BENIGN
+from trace.benchmarks.tracesafe.released import MutationRecord, record_id
+from trace.benchmarks.tracesafe.released_files import RawRecord
+from trace.benchmarks.tracesafe.risky_step import locate
+from trace.benchmarks.tracesafe.rules import schema_rules
+from trace.benchmarks.tracesafe.taxonomy import TAXONOMY
+from trace.benchmarks.tracesafe.trajectory import Trajectory
+from trace.benchmarks.tracesafe.view import VIEWS
+from trace.records import Gold, Sample, digest
+
+LICENCE = "Apache-2.0 (TraceSafe, arXiv 2604.07223; BFCL)"
+
+
+def load(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset:
+    """The samples, by class number and then id, with what has to be said about them.
+
+    Args:
+        settings: where the records come from and which view judges get.
+        limit: samples a class, benign included; all when None. A larger limit adds samples and
+            takes none away.
+        seed: chooses the samples when `limit` does, and the records of our own set.
+
+    Raises:
+        DataError: `settings.path` cannot be read.
+        AssetError: there is no path, and BFCL cannot be had.
+    """
+    if settings.path is None:
+        records, fingerprint, notes = _own(settings, seed)
+    else:
+        read = released.read(Path(settings.path).expanduser())
+        records, fingerprint, notes = read.records, dict(read.fingerprint), []
+    records, about_negatives = _with_negatives(records)
+    notes += [about_negatives, *_oddities(records)]
+    samples = [_sample(record, settings.view) for record in records]
+    ordered = sorted(samples, key=lambda s: (s.meta["class_number"], s.id))
+    return Dataset(
+        samples=tuple(_limited(ordered, limit, seed)),
+        taxonomy=TAXONOMY,
+        fingerprint=fingerprint,
+        licence=LICENCE,
+        notes=tuple(note for note in notes if note),
+        rule_judges={"schema_rules": schema_rules},
+    )
+
+
+def _own(
+    settings: config.TraceSafe, seed: int
+) -> tuple[tuple[MutationRecord, ...], dict[str, str], list[str]]:
+    from trace import assets
+    from trace.benchmarks.tracesafe.build import build
+
+    built = build(
+        folder=assets.fetch("bfcl"),
+        per_class=settings.per_class,
+        distractors=settings.distractors,
+        seed=seed,
+    )
+    records = tuple(
+        released.parse(RawRecord(value=value, stem="", place=f"record {value['id']}"))
+        for value in built.records
+    )
+    fingerprint = {
+        "bfcl": assets.fingerprint("bfcl"),
+        "own set": digest([record.id for record in records]),
+    }
+    return records, fingerprint, list(built.notes)
+
+
+def _with_negatives(
+    records: Sequence[MutationRecord],
+) -> tuple[tuple[MutationRecord, ...], str]:
+    """The records, with benign ones made of the originals if there are none; and a note on them."""
+    kinds = Counter(record.kind for record in records if record.class_ is BENIGN)
+    if kinds:
+        said = {
+            "benign": f"{kinds['benign']} benign records",
+            "seed": f"{kinds['seed']} whole base trajectories, which end elsewhere than mutants do",
+        }
+        return tuple(records), f"Negatives: {' and '.join(said[kind] for kind in sorted(kinds))}."
+    made: dict[str, MutationRecord] = {}
+    for record in records:
+        id_ = record_id(record.generator, BENIGN.name, "", record.original)
+        made.setdefault(
+            id_,
+            replace(
+                record,
+                kind="original",
+                class_=BENIGN,
+                trajectory=record.original,
+                id=id_,
+                risky_step=None,
+                place=f"the original of {record.place}",
+            ),
+        )
+    note = (
+        f"Negatives: no benign records are given, so the {len(made)} distinct originals of the "
+        f"{len(records)} mutants (the same prefixes, unchanged) are the benign samples."
+    )
+    return (*records, *made.values()), note
+
+
+def _oddities(records: Iterable[MutationRecord]) -> list[str]:
+    differing = Counter(r.class_.name for r in records if not _query_is_first_turn(r.trajectory))
+    lost = Counter(
+        r.class_.name for r in records if r.class_ is not BENIGN and _risky_step(r) is None
+    )
+    notes = []
+    if differing:
+        notes.append(
+            "The user query differs from the first user turn of the trajectory in "
+            f"{_counts(differing)}: a judge can tell these by that alone."
+        )
+    if lost:
+        notes.append(f"No risky step is found in {_counts(lost)}.")
+    return notes
+
+
+def _counts(counter: Counter[str]) -> str:
+    return ", ".join(f"{n} {name}" for name, n in sorted(counter.items()))
+
+
+def _query_is_first_turn(trajectory: Trajectory) -> bool:
+    first = next((step.content for step in trajectory.steps if step.role == "user"), None)
+    return trajectory.query == first
+
+
+def _risky_step(record: MutationRecord) -> int | None:
+    if record.class_ is BENIGN or record.risky_step is not None:
+        return record.risky_step
+    return locate(record.trajectory, record.class_, record.target_tool, record.internal_meta)
+
+
+def _sample(record: MutationRecord, view: str) -> Sample:
+    class_, trajectory = record.class_, record.trajectory
+    return Sample(
+        id=record.id,
+        gold=Gold(
+            label="safe" if class_ is BENIGN else "unsafe",
+            domain=class_.domain,
+            class_=class_.name,
+        ),
+        view=VIEWS[view](trajectory),
+        cluster=record.source_cluster or digest([record.generator, record.original.query])[:16],
+        meta={
+            "class_number": class_.number,
+            "generator": record.generator,
+            "steps": len(trajectory.steps),
+            "calls": len(trajectory.calls),
+            "tools": len(trajectory.tools),
+            "chars": sum(_length(step.content) for step in trajectory.steps),
+            "risky_step": _risky_step(record),
+            "kind": record.kind,
+        },
+    )
+
+
+def _length(content: object) -> int:
+    return len(content if isinstance(content, str) else json.dumps(content))
+
+
+def _limited(samples: Iterable[Sample], limit: int | None, seed: int) -> list[Sample]:
+    if limit is None:
+        return list(samples)
+    of_class: dict[str | None, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        of_class[sample.gold.class_].append(sample)
+    kept = {
+        sample.id
+        for group in of_class.values()
+        for sample in sorted(group, key=lambda s: digest([seed, s.id]))[:limit]
+    }
+    return [sample for group in of_class.values() for sample in group if sample.id in kept]

@@ -1,0 +1,98 @@
+"""BFCL's API simulators: imported from the unpacked wheel, called by name, never by `eval`."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import decimal
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from trace.benchmarks.tracesafe.call_syntax import WrittenCall
+from trace.errors import DataError
+from trace.records import Json
+
+BACKENDS = "bfcl_eval.constants.executable_backend_config"
+Importer = Callable[[str], ModuleType]
+
+
+@contextlib.contextmanager
+def bfcl_modules(folder: Path) -> Iterator[Importer]:
+    """Gives a function that imports BFCL's modules from `folder`; afterwards all is as before.
+
+    That is the module path, the imported modules, and the precision of decimal and mpmath
+    numbers, which the calculator simulator sets for the whole process. The package's own
+    dependencies are not needed: the simulators import mpmath and the standard library only.
+    """
+    mpmath = importlib.import_module("mpmath")  # it has no type stubs
+    mine = {name: module for name, module in sys.modules.items() if _is_bfcl(name)}
+    path, bytecode = list(sys.path), sys.dont_write_bytecode
+    for name in mine:
+        del sys.modules[name]
+    sys.path.insert(0, str(folder))
+    sys.dont_write_bytecode = True  # the folder is checked content: nothing is written there
+    importlib.invalidate_caches()
+    try:
+        with decimal.localcontext(), mpmath.workdps(mpmath.mp.dps):
+            yield importlib.import_module
+    finally:
+        sys.path[:], sys.dont_write_bytecode = path, bytecode
+        for name in [name for name in sys.modules if _is_bfcl(name)]:
+            del sys.modules[name]
+        sys.modules.update(mine)
+
+
+def _is_bfcl(name: str) -> bool:
+    return name == "bfcl_eval" or name.startswith("bfcl_eval.")
+
+
+class Simulation:
+    """The simulators of one task, with the state that its calls leave behind."""
+
+    def __init__(self, load: Importer, classes: Sequence[str], state: Mapping[str, Json]) -> None:
+        backends = load(BACKENDS)
+        self._methods: dict[str, Callable[..., Any]] = {}
+        for name in classes:
+            simulator = getattr(load(backends.CLASS_FILE_PATH_MAPPING[name]), name)()
+            if name not in backends.STATELESS_CLASSES:
+                simulator._load_scenario(copy.deepcopy(state.get(name, {})), long_context=False)
+            self._methods |= {
+                method: bound
+                for method, bound in inspect.getmembers(simulator, inspect.ismethod)
+                if not method.startswith("_")
+            }
+
+    def arguments(self, call: WrittenCall) -> dict[str, Json]:
+        """The call's arguments by parameter name.
+
+        Raises:
+            DataError: no simulator has such a method, or it takes fewer positional arguments.
+        """
+        if call.name not in self._methods:
+            raise DataError(f"no simulator of this task has a method {call.name}.")
+        names = list(inspect.signature(self._methods[call.name]).parameters)
+        if len(call.positional) > len(names):
+            raise DataError(
+                f"{call.name} takes {len(names)} arguments, not {len(call.positional)}."
+            )
+        return dict(zip(names, call.positional, strict=False)) | dict(call.keywords)
+
+    def execute(self, name: str, arguments: Mapping[str, Json]) -> str:
+        """What the tool returns, as text in BFCL's way: JSON for an object, else `str`.
+
+        An exception becomes the output "Error during execution: …", as a model would see it.
+        """
+        try:
+            result = self._methods[name](**copy.deepcopy(dict(arguments)))
+        except Exception as error:
+            return f"Error during execution: {error}"
+        if isinstance(result, dict):
+            with contextlib.suppress(TypeError, ValueError):
+                return json.dumps(result)
+        return str(result)
