@@ -1,0 +1,1 @@
+"""From requests to completions: the engines and the completion log."""

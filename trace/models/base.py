@@ -1,0 +1,39 @@
+"""What every engine offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from trace.records import Completion, Json, Request
+
+
+class Model(Protocol):
+    """Answers requests."""
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """All that tells this model from another, and is part of every key.
+
+        It is known without loading weights: a run that is answered by the log loads none.
+        """
+        ...
+
+    @property
+    def wants_planted(self) -> bool:
+        """Whether the requests must say what the right answer is. Only a mock wants to know."""
+        ...
+
+    def generate(
+        self, requests: Sequence[Request], done: Mapping[str, Completion]
+    ) -> Iterator[list[Completion]]:
+        """Yields finished batches, in any order; each is logged as one piece.
+
+        Numbers depend on the shape of a batch. So the batches are planned from all requests, also
+        those that are done, and a batch of which anything is missing is made whole again.
+
+        Args:
+            requests: The full list, each key once.
+            done: Key -> completion of those that are answered already.
+        """
+        ...

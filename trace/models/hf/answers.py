@@ -1,0 +1,116 @@
+"""One group of rows, from prompts to completions: written answers, or likelihoods of labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from transformers.cache_utils import Cache
+
+from trace.models.hf import forward, prompts
+from trace.models.hf.sampling import before_stop, ender, picker
+from trace.reasoning import split_reasoning
+from trace.records import Completion, LabelScore, Request
+
+CLOSE_THOUGHT = "\n</think>\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A request with its key and its tokens; `ids` hold what is prefilled, the prefix too."""
+
+    request: Request
+    key: str
+    ids: tuple[int, ...]
+    opened: bool
+    branches: tuple[tuple[int, ...], ...] = ()
+    room: int = 0
+    """Tokens that may still be written."""
+
+
+def row_of(tokenizer: Any, request: Request, key: str, context: int) -> Row:
+    """Tokenises a request. `room` below 1 means that it does not fit into the context."""
+    prompt = prompts.encode(tokenizer, request)
+    row = Row(request=request, key=key, ids=prompt.ids, opened=prompt.opened)
+    if not request.labels:
+        left = context - len(prompt.ids)
+        return replace(row, room=min(left, request.sampling.max_new_tokens))
+    prefix = CLOSE_THOUGHT + request.prefix if prompt.opened else request.prefix
+    answer = prompts.answer_tokens(tokenizer, prefix, request.labels)
+    ids = prompt.ids + answer.forced
+    longest = max(map(len, answer.branches))
+    return replace(row, ids=ids, branches=answer.branches, room=context - len(ids) - longest + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runner:
+    """The loaded model and what all its rows share."""
+
+    model: Any
+    tokenizer: Any
+    ends: set[int]
+    style: str
+    version: str
+    prefix: Cache | None
+    shared: int
+
+    def run(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
+        """Completes the rows of one group; each batch in it is prefilled by itself."""
+        began = time.monotonic()
+        scores = bool(group[0][0].branches)
+        made = self._score(group) if scores else self._write(group)
+        seconds = round((time.monotonic() - began) / len(made), 4)
+        return [
+            replace(c, engine=self.version, batch_rows=len(made), seconds=seconds) for c in made
+        ]
+
+    def _prefill(self, batch: Sequence[Row], spare: int) -> forward.Prefilled:
+        rest = [row.ids[self.shared :] for row in batch]
+        return forward.prefill(self.model, rest, prefix=self.prefix, spare=spare)
+
+    def _score(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
+        out = []
+        for batch in group:
+            branches = batch[0].branches
+            part = self._prefill(batch, spare=sum(len(branch) - 1 for branch in branches))
+            logprobs = forward.label_logprobs(self.model, part, branches).tolist()
+            for row, values in zip(batch, logprobs, strict=True):
+                scores = {
+                    label: LabelScore(logprob=value, tokens=len(branch))
+                    for label, value, branch in zip(
+                        row.request.labels, values, branches, strict=True
+                    )
+                }
+                out.append(Completion(key=row.key, scores=scores, prompt_tokens=len(row.ids)))
+        return out
+
+    def _write(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
+        rows = [row for batch in group for row in batch]
+        requests = [row.request for row in rows]
+        opened = [row.opened for row in rows]
+        answers = forward.decode(
+            self.model,
+            [self._prefill(batch, spare=0) for batch in group],
+            new_tokens=[row.room for row in rows],
+            pick=picker(requests, [row.key for row in rows]),
+            finished=ender(self.tokenizer, self.ends, requests, self.style, opened),
+        )
+        return [self._completion(row, ids) for row, ids in zip(rows, answers, strict=True)]
+
+    def _completion(self, row: Row, ids: list[int]) -> Completion:
+        ended = ids[-1] in self.ends
+        # Harmony marks its channels with control tokens: they are needed to split the text.
+        text = self.tokenizer.decode(ids, skip_special_tokens=self.style != "harmony")
+        split = split_reasoning(text, self.style, opened=row.opened)
+        cut = before_stop(split, row.request.sampling.stop)
+        return Completion(
+            key=row.key,
+            text=split.answer if cut is None else cut,
+            reasoning=split.reasoning,
+            reasoning_closed=split.closed,
+            finish="stop" if ended or cut is not None else "length",
+            prompt_tokens=len(row.ids),
+            completion_tokens=len(ids),
+        )
