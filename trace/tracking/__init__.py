@@ -1,0 +1,1 @@
+"""The run directory, its manifest, W&B and progress."""
