@@ -1,0 +1,25 @@
+"""What tests share: the repository's root, and a home of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hydra finds sweeps/ in the working directory; W&B must never find a real login."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real released records beside the checkout; tests that need them are skipped without."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the released records are not here")
+    return folder

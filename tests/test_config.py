@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hydra import compose
+
+from tests.conftest import ROOT
+from trace import config, sweep
+from trace.errors import ConfigError
+from trace.messages import known_keys
+
+CONF = ROOT / "conf"
+config.register()
+
+
+def typed(*overrides: str) -> config.Root:
+    with sweep.composing(CONF):
+        return config.to_typed(compose("config", list(overrides)))
+
+
+def options(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+NEEDS = {"hf": ["model.id=org/name"], "mock": ["model.rates={default: 0.5}"]}
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        (group, name)
+        for group in ("task", "benchmark", "condition", "protocol", "sampling", "scoring",
+                      "tracking", "model")
+        for name in options(group)
+    ],
+)  # fmt: skip
+def test_every_conf_file_composes_into_valid_typed_objects(group: str, name: str) -> None:
+    settings = typed(f"{group}={name}", *(NEEDS.get(name, []) if group == "model" else []))
+    assert isinstance(settings, config.Root)
+    if group in ("model", "protocol", "benchmark", "task"):
+        expected = "org/name" if (group, name) == ("model", "hf") else name
+        assert getattr(settings, group).name == expected
+
+
+def test_benchmark_can_override_the_groups_before_it() -> None:
+    assert typed("benchmark=tracesafe", "protocol=fine").protocol.name == "fine"
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("limit=0", "limit"),
+        ("limit=-3", "limit"),
+        ("epochs=0", "epochs"),
+        ("seed=-1", "seed"),
+        ("protocol.answer=guess", "protocol.answer"),
+        ("protocol.normalise=max", "protocol.normalise"),
+        ("sampling.temperature=-1", "sampling.temperature"),
+        ("sampling.top_p=0", "sampling.top_p"),
+        ("sampling.max_new_tokens=0", "sampling.max_new_tokens"),
+        ("scoring.unscored=safe", "scoring.unscored"),
+        ("scoring.max_unscored=2", "scoring.max_unscored"),
+        ("scoring.bootstrap_draws=3", "scoring.bootstrap_draws"),
+        ("tracking.mode=on", "tracking.mode"),
+        ("tracking.upload=some", "tracking.upload"),
+        ("model.engine.dtype=int8", "model.engine.dtype"),
+        ("model.engine.attention=none", "model.engine.attention"),
+        ("model.engine.prefill_tokens=0", "model.engine.prefill_tokens"),
+        ("model.engine.decode_rows=0", "model.engine.decode_rows"),
+        ("model.context=0", "model.context"),
+        ("model.reasoning=maybe", "model.reasoning"),
+        ("model.kind=robot", "model.kind"),
+        ("model.id=also/this", "model.id"),
+        ("benchmark.view=dirty", "benchmark.view"),
+        ("benchmark.per_class=0", "benchmark.per_class"),
+        ("benchmark.distractors=some", "benchmark.distractors"),
+        ("+limt=3", "limt"),
+        ("+protocol.anser=score", "protocol.anser"),
+        ("+model.engine.gpu=1", "model.engine.gpu"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_the_name_of_its_key(override: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{key}\b"):
+        typed(override)
+
+
+@pytest.mark.parametrize(
+    "overrides", [["model=mock"], ["model=mock", "model.replies=x", "model.rates={default: 1}"],
+                  ["model=mock", "model.rates={default: 1.5}"], ["model=hf"]]
+)  # fmt: skip
+def test_a_model_without_what_it_needs_is_refused(overrides: list[str]) -> None:
+    with pytest.raises(ConfigError, match=r"^model\."):
+        typed(*overrides)
+
+
+def test_values_are_set_once() -> None:
+    settings = typed()
+    with pytest.raises(AttributeError, match="set once"):
+        settings.limit = 3  # type: ignore[misc]
+
+
+def test_the_hash_leaves_out_only_what_cannot_change_a_result() -> None:
+    base = config.of_result(typed())
+    for same in ("tracking.mode=disabled", "output_dir=elsewhere", "model.engine.device=cpu",
+                 "model.engine.prefill_tokens=64", "scoring.max_unscored=0.9"):  # fmt: skip
+        assert config.of_result(typed(same)) == base
+    for other in ("limit=3", "seed=1", "protocol=fine", "protocol.answer=score", "epochs=2",
+                  "model.engine.dtype=float32", "sampling.temperature=1", "benchmark.view=released",
+                  "scoring.unscored=exclude"):  # fmt: skip
+        assert config.of_result(typed(other)) != base
+    for key in config.NO_EFFECT_ON_RESULT:
+        assert key in set(known_keys()), f"{key} names nothing"
+
+
+JOBS = [
+    ("benchmark=tracesafe model=qwen3_14b", 4),
+    ("benchmark=tracesafe model=smollm2 limit=4 protocol.answer=score", 4),
+    ("protocol=binary,fine", 2),
+    ("protocol=binary", 1),
+    ("model=smollm2,qwen3_4b", 2),
+    ("seed=1,2,3 protocol=binary,fine", 6),
+    ("+sweeps=tracesafe_table1", 36),
+    ("+sweeps=tracesafe_table1 protocol=fine,coarse", 2),
+]
+
+
+@pytest.mark.parametrize(("line", "count"), JOBS)
+def test_the_number_of_jobs(line: str, count: int, tmp_path: Path) -> None:
+    arguments = [*line.split(), f"output_dir={tmp_path}"]
+    plan = sweep.plan(["-m", *arguments], CONF)
+    ran = sweep.jobs(plan.arguments[1:-1])
+    assert plan.arguments[-1] == "hydra.sweeper.params=null"
+    assert len(ran) == count
+    assert len({tuple(job) for job in ran}) == count
+
+
+def test_the_multirun_flag_may_stand_anywhere(tmp_path: Path) -> None:
+    words = ["benchmark=tracesafe", f"output_dir={tmp_path}"]
+    plans = [
+        sweep.plan([*words[:i], flag, *words[i:]], CONF)
+        for i, flag in itertools.product(range(3), ["-m", "--multirun"])
+    ]
+    assert all(plan == plans[0] for plan in plans)
+
+
+def test_all_jobs_are_checked_before_the_first(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"1 of 2 jobs cannot run.*limit"):
+        sweep.plan(["-m", "limit=3,0", f"output_dir={tmp_path}"], CONF)
+
+
+def test_several_values_without_multirun_are_an_error() -> None:
+    with pytest.raises(ConfigError, match="Add -m"):
+        sweep.plan(["protocol=binary,fine"], CONF)
+
+
+def test_editing_conf_during_a_multirun_changes_nothing(tmp_path: Path) -> None:
+    conf = tmp_path / "conf"
+    for path in CONF.rglob("*.yaml"):
+        target = conf / path.relative_to(CONF)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    plan = sweep.plan(["-m", f"output_dir={tmp_path}"], conf)
+    (conf / "protocol" / "fine.yaml").write_text("name: broken\n")
+    with sweep.composing(plan.conf):
+        assert config.to_typed(compose("config", ["protocol=fine"])).protocol.answers == "class"
+    assert sweep.plan(["-m", f"output_dir={tmp_path}"], CONF).conf == plan.conf

@@ -1,0 +1,74 @@
+"""Hydra's and OmegaConf's errors as one sentence that says what to type instead."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import get_args, get_type_hints
+
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import OmegaConfBaseException
+
+from trace import config
+from trace.errors import ConfigError
+
+
+def explain(error: BaseException) -> str | None:
+    """The message for an error in the configuration; None for any other error."""
+    chain = list(_chain(error))
+    for link in chain:
+        if isinstance(link, ConfigError):
+            return str(link)
+    if isinstance(error, MissingConfigException):
+        return _missing(error)
+    if isinstance(error, OverrideParseException):
+        return (
+            f"{error.override}: cannot be read ({_first_line(error)}). "
+            "Quote values with special characters: 'key=\"a value, with a comma\"'."
+        )
+    if not isinstance(error, HydraException | OmegaConfBaseException):
+        return None
+    texts = [
+        _first_line(k) for k in chain if isinstance(k, HydraException | OmegaConfBaseException)
+    ]
+    for text in texts:
+        if match := re.search(r"Could not override '([^']+)'", text):
+            key = match[1]
+            if any(t.startswith("Key ") or "not in struct" in t for t in texts[1:] or texts):
+                return f"{key}: no such key{config.nearest(key, list(known_keys()))}"
+    if match := re.search(r"Error merging override (.+)", texts[0]):
+        reasons = [t for t in texts if "$" not in t]  # OmegaConf chains its unfilled template too
+        return f"{match[1]}: {reasons[-1]}."
+    return f"{texts[0]}."
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _missing(error: MissingConfigException) -> str:
+    group, _, name = str(error.missing_cfg_file).rpartition("/")
+    choices = sorted(error.options or ["(none)"])
+    near = config.nearest(name, choices)
+    return f"{group}={name}: no such {group}{near} There are: {', '.join(choices)}."
+
+
+def known_keys(cls: type = config.Root, at: str = "") -> Iterator[str]:
+    """Every key of the typed configuration, those of all subclasses too."""
+    for kind in (cls, *cls.__subclasses__()):
+        hints = get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            path = f"{at}{field.name}"
+            yield path
+            for hint in (hints[field.name], *get_args(hints[field.name])):
+                if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+                    yield from known_keys(hint, f"{path}.")
