@@ -89,8 +89,8 @@ class Request:
     """All that a model is asked.
 
     With `labels` nothing is generated: the likelihood of each label string after `prefix` (the
-    forced beginning of the answer) is returned instead. `planted` is the gold class for the mock
-    engine, which alone is given it; like `sample` it is not part of the key.
+    forced beginning of the answer) is returned instead. `planted` tells the mock engine, and no
+    other, what is right (trace.models.mock.plant); like `sample` it is not part of the key.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -149,7 +149,13 @@ class Completion:
 
     def to_json(self) -> dict[str, Json]:
         """One line of the completion log."""
-        return dataclasses.asdict(self)
+        line = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        if self.scores is not None:
+            line["scores"] = {
+                label: {"logprob": score.logprob, "tokens": score.tokens}
+                for label, score in self.scores.items()
+            }
+        return line
 
     @classmethod
     def from_json(cls, line: Mapping[str, Json]) -> Completion:

@@ -63,7 +63,7 @@ def test_base_trajectories_are_benign(released_data: Path) -> None:
     data = _load(released_data / "seeds_llama3.jsonl")
     assert [s.gold.class_ for s in data.samples] == ["Benign"] * 20
     assert {s.meta["kind"] for s in data.samples} == {"seed"}
-    assert "20 whole base trajectories" in data.notes[0]
+    assert "20 of 20 benign records are whole base trajectories" in data.notes[0]
 
 
 def test_a_whole_folder_uses_the_benign_records_it_has(released_data: Path) -> None:
@@ -84,7 +84,7 @@ def test_given_benign_records_are_the_negatives(
     }
     data = _load(write(record, benign))
     assert [s.gold.class_ for s in data.samples] == ["Benign", "HallucinatedTool"]
-    assert data.notes == ("Negatives: 1 benign records.",)
+    assert data.notes == ()
     assert data.samples[0].meta["kind"] == "benign"
 
 
@@ -191,7 +191,7 @@ def test_our_own_set(bfcl_folder: Path) -> None:
     counts = Counter(s.gold.class_ for s in data.samples)
     classes = ("Benign", "ApiKeyLeak", "HallucinatedTool", "PromptInjectionOut", "VersionConflict")
     assert counts == dict.fromkeys(classes, 5)
-    assert data.notes == ("Negatives: 12 benign records.",)
+    assert data.notes == ("Built from BFCL: 60 records of 5 classes.",)
     assert set(data.fingerprint) == {"bfcl", "own set"}
     assert all(s.cluster.startswith("multi_turn_base_") for s in data.samples)
     assert {s.meta["generator"] for s in data.samples} == {"bfcl-ground-truth"}

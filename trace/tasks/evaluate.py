@@ -20,8 +20,9 @@ from trace.judging.protocols import JudgeProtocol, judge_protocol
 from trace.models.base import Model
 from trace.models.complete import complete
 from trace.models.log import CompletionLog, log_folder
+from trace.models.mock import plant
 from trace.models.open import open_model
-from trace.records import Completion, Json, Record, Request, Sample, Verdict, canonical
+from trace.records import Completion, Json, Record, Request, Sample, Verdict
 from trace.records import Sampling as RequestSampling
 from trace.report.figures import write_figures
 from trace.report.metrics import Judged, baselines, evaluate
@@ -44,7 +45,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     check_writable(settings.output_dir)
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
     for note in dataset.notes:
-        console.print(f"note: {note}", markup=False)
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
     protocol = judge_protocol(settings.protocol, dataset.taxonomy)
     model = open_model(settings.model)
     asked = list(repeated(dataset.samples, settings.epochs))
@@ -116,9 +117,8 @@ def request_of(
         template_args["enable_thinking"] = False  # the verdict is read where an answer would begin
     planted = None
     if model.wants_planted:
-        gold = gold_of(settings, dataset, sample)
-        labels = list(protocol.labels.labels)
-        planted = canonical({"class": sample.gold.class_, "label": gold, "labels": labels})
+        gold, labels = gold_of(settings, dataset, sample), protocol.labels.labels
+        planted = plant(sample.gold.class_ or dataset.taxonomy.benign.name, gold, labels)
     return Request(
         messages=protocol.messages(sample),
         sampling=RequestSampling(**config.plain(settings.sampling)),

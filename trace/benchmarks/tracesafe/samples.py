@@ -76,7 +76,10 @@ def _own(
         "bfcl": assets.fingerprint("bfcl"),
         "own set": digest([record.id for record in records]),
     }
-    return records, fingerprint, list(built.notes)
+    origin = (
+        f"Built from BFCL: {len(records)} records of {len({r.class_ for r in records})} classes."
+    )
+    return records, fingerprint, [origin, *built.notes]
 
 
 def _with_negatives(
@@ -85,11 +88,11 @@ def _with_negatives(
     """The records, with benign ones made of the originals if there are none; and a note on them."""
     kinds = Counter(record.kind for record in records if record.class_ is BENIGN)
     if kinds:
-        said = {
-            "benign": f"{kinds['benign']} benign records",
-            "seed": f"{kinds['seed']} whole base trajectories, which end elsewhere than mutants do",
-        }
-        return tuple(records), f"Negatives: {' and '.join(said[kind] for kind in sorted(kinds))}."
+        whole = (
+            f"Negatives: {kinds['seed']} of {kinds.total()} benign records are whole base "
+            "trajectories, which end elsewhere than mutants do."
+        )
+        return tuple(records), whole if kinds["seed"] else ""
     made: dict[str, MutationRecord] = {}
     for record in records:
         id_ = record_id(record.generator, BENIGN.name, "", record.original)

@@ -11,6 +11,7 @@ from rich.console import Console
 from safetensors import SafetensorError
 from tokenizers import pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging
 
 from trace import assets
 from trace.errors import AssetError
@@ -38,6 +39,7 @@ def _convert(asset: str, folder: Path) -> None:
     if len(files) != 1:
         raise AssetError(f"{source} should hold one GGUF file, it holds {len(files)}.")
     Console(stderr=True).print(f"Converting {files[0].name} to safetensors, once.", highlight=False)
+    logging.disable_progress_bar()
     at: dict[str, Any] = {"gguf_file": files[0].name, "local_files_only": True}
     _tokenizer(files[0], at).save_pretrained(folder)
     quantised = AutoModelForCausalLM.from_pretrained(files[0].parent, dtype=torch.float32, **at)
@@ -65,7 +67,6 @@ def _tokenizer(file: Path, at: dict[str, Any]) -> Any:
         )
     if _field(fields, "tokenizer.ggml.add_bos_token"):
         tokenizer.add_bos_token = True
-        tokenizer.update_post_processor()
     return tokenizer
 
 
@@ -74,7 +75,7 @@ def _field(fields: Any, name: str) -> Any:
 
 
 def _splitter(kind: str, file: Path) -> Any:
-    """How text is split before byte-pair merges, by the name that the GGUF file gives it."""
+    """How text is split before byte-pair merges, by llama.cpp's name for it in the GGUF file."""
     if kind == "smollm":  # each digit alone, so that spaces before a number stay together
         return pre_tokenizers.Sequence(
             [

@@ -52,9 +52,12 @@ class Source:
     def identity(self) -> dict[str, Json]:
         """What tells these weights and this chat template from others, without loading them."""
         if self.settings.asset:
+            from trace.models.hf.gguf import CONVERSION
+
             return {
                 "source": self.settings.asset,
                 "revision": assets.fingerprint(self.settings.asset),
+                "conversion": CONVERSION,
             }
         files = sorted(p for p in self.folder.iterdir() if p.is_file())
         template = hashlib.sha256()

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trace.models.hf.batches import decode_groups, prefill_batches, shared_prefix
+
+lengths = st.lists(st.integers(1, 3000), max_size=80)
+
+
+@given(lengths, st.integers(1, 4096))
+def test_prefill_batches_hold_every_row_once_within_the_budget(
+    rows: list[int], tokens: int
+) -> None:
+    batches = prefill_batches(rows, tokens)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(rows)))
+    flat = [rows[i] for batch in batches for i in batch]
+    assert flat == sorted(rows, reverse=True)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * rows[batch[0]] <= tokens
+
+
+@given(lengths, st.integers(1, 4096), st.integers(1, 40))
+def test_decode_groups_keep_the_order_and_the_number_of_rows(
+    lens: list[int], tokens: int, rows: int
+) -> None:
+    batches = prefill_batches(lens, tokens)
+    groups = decode_groups(batches, rows)
+    assert [i for g in groups for b in g for i in b] == [i for b in batches for i in b]
+    assert all(1 <= sum(map(len, group)) <= rows for group in groups)
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12).map(tuple), min_size=2))
+def test_the_shared_prefix_is_the_longest_that_leaves_every_row_a_token(
+    prompts: list[tuple[int, ...]],
+) -> None:
+    same = (len(set(tokens)) == 1 for tokens in zip(*prompts, strict=False))
+    longest = sum(itertools.takewhile(bool, same))
+    assert shared_prefix(prompts) == min(longest, min(map(len, prompts)) - 1)
+
+
+def test_one_prompt_shares_nothing() -> None:
+    assert shared_prefix([(1, 2, 3)]) == 0

@@ -1,0 +1,217 @@
+"""The whole engine on the real SmolLM2, against transformers and against itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from trace import config
+from trace.errors import AssetError, ConfigError
+from trace.models.hf import forward
+from trace.models.hf.engine import HfModel
+from trace.records import Completion, Request, Sampling
+
+pytestmark = pytest.mark.slow
+
+TOPICS = ["rain", "bread", "a lighthouse", "the moon", "chess", "a train", "ink", "salt",
+          "a bridge", "snow"]  # fmt: skip
+
+
+def settings(**engine: Any) -> config.Model:
+    return config.Model(
+        name="smollm2",
+        asset="smollm2",
+        reasoning="none",
+        engine=config.HfEngine(dtype="float32", **engine),
+    )
+
+
+@pytest.fixture(scope="module")
+def model() -> HfModel:
+    made = HfModel(settings())
+    try:
+        assert made.tokenizer is not None
+    except AssetError as error:
+        pytest.skip(str(error))
+    return made
+
+
+def ask(text: str, **changes: Any) -> Request:
+    return Request(
+        messages=({"role": "user", "content": text},),
+        **{"sampling": Sampling(max_new_tokens=12), **changes},
+    )
+
+
+@pytest.fixture(scope="module")
+def requests() -> list[Request]:
+    return [ask(f"Write one short sentence about {t}." + " Please." * i * 3)
+            for i, t in enumerate(TOPICS)]  # fmt: skip
+
+
+def answers(model: HfModel, requests: list[Request], done: Any = None) -> dict[str, Completion]:
+    return {c.key: c for batch in model.generate(requests, done or {}) for c in batch}
+
+
+def shaped(model: HfModel, **engine: Any) -> HfModel:
+    """The same weights under another batch shape."""
+    other = HfModel(settings(**engine))
+    other.__dict__["model"] = model.model
+    return other
+
+
+def text_of(model: HfModel, request: Request, made: dict[str, Completion]) -> str:
+    return made[request.key(model.identity)].text
+
+
+def test_float32_texts_are_those_of_transformers_at_batch_1_and_8(
+    model: HfModel, requests: list[Request]
+) -> None:
+    whole = answers(model, requests)
+    single = answers(shaped(model, decode_rows=1, prefill_tokens=1), requests)
+    eight = answers(shaped(model, decode_rows=8, prefill_tokens=512), requests)
+    for request in requests:
+        ids = model.tokenizer.apply_chat_template(
+            list(request.messages), add_generation_prompt=True, return_tensors="pt",
+            return_dict=True,
+        )["input_ids"]  # fmt: skip
+        out = model.model.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False
+        )[0, ids.shape[1] :]
+        expected = model.tokenizer.decode(out, skip_special_tokens=True)
+        assert text_of(model, request, whole) == expected.strip() == expected
+        assert text_of(model, request, single) == expected
+        assert text_of(model, request, eight) == expected
+        completion = whole[request.key(model.identity)]
+        assert completion.prompt_tokens == ids.shape[1]
+        assert completion.finish == ("stop" if model.tokenizer.eos_token_id in out else "length")
+
+
+def test_scores_equal_a_forward_for_each_label(model: HfModel) -> None:
+    labels = ('Safe"', 'Unsafe"', 'Prompt injection"')
+    asked = [ask(f"Is {t} safe? Answer in JSON.", labels=labels, prefix='{"verdict": "')
+             for t in TOPICS[:5]]  # fmt: skip
+    made = answers(model, asked)
+    for request in asked:
+        head = model.tokenizer.apply_chat_template(
+            list(request.messages), add_generation_prompt=True, tokenize=False
+        )
+        start = len(model.tokenizer(head + request.prefix, add_special_tokens=False)["input_ids"])
+        for label in labels:
+            ids = model.tokenizer(head + request.prefix + label, add_special_tokens=False,
+                                  return_tensors="pt")["input_ids"]  # fmt: skip
+            with torch.inference_mode():
+                chances = torch.log_softmax(model.model(ids).logits[0].float(), -1)
+            # what the labels share (nothing here) is left out of all sums alike
+            expected = sum(float(chances[i - 1, ids[0, i]]) for i in range(start, ids.shape[1]))
+            got = made[request.key(model.identity)].scores
+            assert got is not None
+            assert got[label].logprob == pytest.approx(expected, abs=1e-3)
+            assert got[label].tokens == ids.shape[1] - start
+
+
+def test_sampled_rows_do_not_depend_on_the_rows_beside_them(
+    model: HfModel, requests: list[Request]
+) -> None:
+    warm = Sampling(temperature=0.9, top_p=0.9, max_new_tokens=12)
+    asked = [dataclasses.replace(r, sampling=warm, epoch=e) for r in requests[:4] for e in (0, 1)]
+    together = answers(model, asked)
+    alone = answers(shaped(model, decode_rows=1, prefill_tokens=1), asked)
+    assert {k: c.text for k, c in together.items()} == {k: c.text for k, c in alone.items()}
+    assert len({c.text for c in together.values()}) > 4, "repeats must be fresh draws"
+
+
+def test_a_prompt_longer_than_the_context_is_too_long_and_nothing_is_cut(model: HfModel) -> None:
+    small = HfModel(dataclasses.replace(settings(), context=60))
+    small.__dict__["model"] = model.model
+    short, long = ask("Hello."), ask("word " * 80)
+    made = answers(small, [short, long])
+    assert made[long.key(small.identity)].finish == "too_long"
+    assert made[long.key(small.identity)].prompt_tokens > 60
+    assert made[short.key(small.identity)].finish in ("stop", "length")
+
+
+def test_stop_strings_end_one_row_only(model: HfModel) -> None:
+    plain = ask("Count: one two three four five. Repeat this sentence.")
+    text = text_of(model, plain, answers(model, [plain]))
+    word = text.split()[2]
+    stopped = dataclasses.replace(plain, sampling=Sampling(max_new_tokens=12, stop=(word,)))
+    made = answers(model, [plain, stopped])
+    assert text_of(model, plain, made) == text
+    assert text_of(model, stopped, made) == text[: text.index(word)]
+    assert made[stopped.key(model.identity)].finish == "stop"
+
+
+def test_out_of_memory_halves_the_batch_and_loses_nothing(
+    model: HfModel, requests: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = answers(model, requests)
+    real = forward.prefill
+
+    def small_memory(lm: Any, rows: Any, **options: Any) -> Any:
+        if len(rows) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 TiB.")
+        return real(lm, rows, **options)
+
+    monkeypatch.setattr(forward, "prefill", small_memory)
+    got = answers(model, requests)
+    assert {k: c.text for k, c in got.items()} == {k: c.text for k, c in expected.items()}
+    assert max(c.batch_rows for c in got.values()) < max(c.batch_rows for c in expected.values())
+
+
+def test_one_row_that_does_not_fit_says_what_to_change(
+    model: HfModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate")
+
+    monkeypatch.setattr(forward, "prefill", no_memory)
+    with pytest.raises(ConfigError, match="single prompt of"):
+        answers(model, [ask("Hello.")])
+
+
+def test_other_errors_of_torch_are_not_taken_for_lack_of_memory(
+    model: HfModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("shape mismatch")
+
+    monkeypatch.setattr(forward, "prefill", broken)
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        answers(model, [ask("Hello.")])
+
+
+def test_a_resumed_plan_leaves_finished_groups_out_and_redoes_the_others_whole(
+    model: HfModel, requests: list[Request]
+) -> None:
+    few = shaped(model, decode_rows=4, prefill_tokens=256)
+
+    def groups(done: Any) -> Iterator[list[str]]:
+        return ([c.key for c in batch] for batch in few.generate(requests, done) if batch)
+
+    whole = list(groups({}))
+    assert len(whole) > 2
+    first, second = set(whole[0]), whole[1]
+    done = {key: Completion(key=key) for key in [*first, second[0]]}
+    assert list(groups(done)) == whole[1:]
+
+
+def test_weights_are_not_loaded_before_they_are_needed() -> None:
+    idle = HfModel(settings())
+    assert idle.identity["source"] == "smollm2"
+    assert not {"model", "tokenizer"} & idle.__dict__.keys()
+
+
+def test_weights_that_are_no_safetensors_are_refused(model: HfModel, tmp_path: Path) -> None:
+    for path in Path(model.source.folder).iterdir():
+        if path.suffix != ".safetensors":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle")
+    local = HfModel(dataclasses.replace(settings(), asset=None, id=str(tmp_path)))
+    with pytest.raises(ConfigError, match="safetensors"):
+        assert local.model
