@@ -4,10 +4,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint types check env clean
+.PHONY: demo test test-slow lint types bench check env clean
 
 demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
-	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=12 benchmark.distractors=2
+	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=8 benchmark.distractors=2
 
 test: $(READY)  ## the tests, under ten minutes on two cores
 	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal
@@ -21,6 +21,10 @@ lint: $(READY)
 
 types: $(READY)
 	$(PY) -m mypy
+
+bench: $(READY)  ## speed and precision, as ratios within one run
+	$(PY) -m bench.startup
+	$(PY) -m bench.precision
 
 check: lint types test  ## what every commit should pass
 

@@ -51,6 +51,9 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted. What was finished is kept: the same command goes on.", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except TraceError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_status

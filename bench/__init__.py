@@ -1,0 +1,1 @@
+"""Speed and precision, as ratios within one run: `make bench`."""
