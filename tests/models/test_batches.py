@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace.models.hf.batches import decode_groups, prefill_batches, shared_prefix
+from trace.models.hf.batches import decode_groups, from_both_ends, prefill_batches, shared_prefix
 
 lengths = st.lists(st.integers(1, 3000), max_size=80)
 
@@ -43,3 +43,11 @@ def test_the_shared_prefix_is_the_longest_that_leaves_every_row_a_token(
 
 def test_one_prompt_shares_nothing() -> None:
     assert shared_prefix([(1, 2, 3)]) == 0
+
+
+@given(st.integers(0, 30))
+def test_groups_are_taken_from_both_ends(count: int) -> None:
+    groups = [[[i]] for i in range(count)]
+    order = [group[0][0] for group in from_both_ends(groups)]
+    assert sorted(order) == list(range(count))
+    assert order[:4] == [0, count - 1, 1, count - 2][:count] or count < 4

@@ -53,6 +53,11 @@ def progress(total: int, description: str) -> Iterator[Meter]:
             lines.say()
 
 
+def per_second(rate: float) -> str:
+    """A rate with as many digits as it takes to tell it from zero."""
+    return f"{rate:.1f}/s" if rate >= 1 else f"{rate:.2f}/s"
+
+
 class _Silent:
     def advance(self, n: int = 1, unscored: int = 0) -> None:
         pass
@@ -87,7 +92,7 @@ class _Lines:
         parts = [f"{self._description}: {self._done}/{self._total}"]
         if self._done and elapsed > 0:
             rate = self._done / elapsed
-            parts.append(f"{rate:.1f}/s")
+            parts.append(per_second(rate))
             if left := self._total - self._done:
                 parts.append(f"ETA {timedelta(seconds=round(left / rate))}")
         parts.append(f"{self._unscored} unscored")
@@ -97,7 +102,7 @@ class _Lines:
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:.1f}/s")
+        return Text("" if speed is None else per_second(speed))
 
 
 def _bar(console: Console) -> Progress:

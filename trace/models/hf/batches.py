@@ -7,6 +7,7 @@ resumed run then meets the same shapes as an undisturbed one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 Batch = list[int]
 Group = list[Batch]
@@ -52,3 +53,14 @@ def shared_prefix(prompts: Sequence[tuple[int, ...]]) -> int:
         if low[i] != high[i]:
             return i
     return max(limit, 0)
+
+
+def from_both_ends(groups: list[Group]) -> list[Group]:
+    """The first group, then the last, the second, and so on.
+
+    Beginning with the longest rows shows at once whether memory suffices; going on from both ends
+    keeps the rate of progress near its mean, so that an estimate of what is left holds.
+    """
+    half = (len(groups) + 1) // 2
+    ends = zip_longest(groups[:half], reversed(groups[half:]))
+    return [group for pair in ends for group in pair if group is not None]

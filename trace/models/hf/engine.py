@@ -131,7 +131,8 @@ class HfModel:
             groups = [[batch] for batch in planned]
         else:
             groups = batches.decode_groups(planned, self.engine.decode_rows)
-        return [[[rows[i] for i in batch] for batch in group] for group in groups]
+        ordered = batches.from_both_ends(groups)
+        return [[[rows[i] for i in batch] for batch in group] for group in ordered]
 
 
 def halving_when_full(runner: Runner, group: RowGroup) -> Iterator[list[Completion]]:
