@@ -49,7 +49,9 @@ def check_choice(key: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 View = Literal["clean", "released"]
+Split = Literal["base", "long_context", "miss_func", "miss_param"]
 Answer = Literal["generate", "score"]
+Parser = Literal["strict", "released"]
 Normalise = Literal["mean", "sum"]
 Unscored = Literal["as_wrong", "exclude"]
 TrackingMode = Literal["auto", "online", "offline", "disabled"]
@@ -127,11 +129,14 @@ class Scoring:
     """How verdicts become numbers."""
 
     unscored: str = "as_wrong"
+    parser: str = "strict"
+    """strict; or released, the substring rules that the published numbers were made with."""
     max_unscored: float = 0.2
     bootstrap_draws: int = 2000
 
     def __post_init__(self) -> None:
         check_choice("scoring.unscored", self.unscored, get_args(Unscored))
+        check_choice("scoring.parser", self.parser, get_args(Parser))
         check(
             0 <= self.max_unscored <= 1,
             "scoring.max_unscored",
@@ -306,8 +311,25 @@ class TraceSafe(Benchmark):
     """Own set: records a class."""
     distractors: str = "all"
     """Own set: tools shown beside those that are called, a number or all."""
+    splits: list[str] = field(default_factory=lambda: ["base"])
+    """Own set: BFCL's multi-turn splits whose ground truth is replayed as base trajectories."""
+    base: str | None = None
+    """Own set: a file of base trajectories in the released format, instead of BFCL's."""
+    truncate: bool = True
+    """Own set: whether a trajectory ends at its risky step."""
+    decoys: float = 0.2
+    """Own set: the share of benign records that only look risky."""
 
     def __post_init__(self) -> None:
+        for split in self.splits:
+            check_choice("benchmark.splits", split, get_args(Split))
+        check(bool(self.splits), "benchmark.splits", "is empty", "[base] is the default.")
+        check(
+            0 <= self.decoys <= 1,
+            "benchmark.decoys",
+            f"{self.decoys} is not a share",
+            "Give a number from 0 to 1.",
+        )
         check_choice("benchmark.view", self.view, get_args(View))
         check(
             self.per_class >= 1,
@@ -342,6 +364,10 @@ class Root:
     epochs: int = 1
     """Repeats of every request."""
     output_dir: str = "outputs"
+    runs: str | None = None
+    """task=compare: a glob of run directories, or several separated by spaces."""
+    stage: str = "all"
+    """build and audit: which part of the work."""
 
     def __post_init__(self) -> None:
         check(
