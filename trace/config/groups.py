@@ -1,0 +1,123 @@
+"""The small groups: what is done, how it is asked, drawn, scored and tracked."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from omegaconf import MISSING
+
+from trace.config.base import check, check_choice, config
+
+Answer = Literal["generate", "score"]
+Parser = Literal["strict", "released"]
+Normalise = Literal["mean", "sum"]
+Unscored = Literal["as_wrong", "exclude"]
+TrackingMode = Literal["auto", "online", "offline", "disabled"]
+Upload = Literal["all", "metrics"]
+
+
+@config
+class Task:
+    """What is done."""
+
+    name: str = MISSING
+
+
+@config
+class Condition:
+    """What is done to a sample before anyone sees it."""
+
+    name: str = "plain"
+
+
+@config
+class Protocol:
+    """How a judge is asked."""
+
+    name: str = MISSING
+    definitions: bool = MISSING
+    """Whether the taxonomy's definitions are shown."""
+    answers: str = MISSING
+    """binary (safe or unsafe), domain, or class."""
+    answer: str = "generate"
+    """generate: the reply is parsed. score: each label's likelihood is read, nothing is written."""
+    tools: bool = True
+    """Whether the tool list is shown (false gives the released binary prompts)."""
+    normalise: str = "mean"
+    """score: a label's log-likelihood as the mean over its tokens, or as their sum."""
+
+    def __post_init__(self) -> None:
+        check_choice("protocol.answers", self.answers, ("binary", "domain", "class"))
+        check_choice("protocol.answer", self.answer, get_args(Answer))
+        check_choice("protocol.normalise", self.normalise, get_args(Normalise))
+
+
+@config
+class Sampling:
+    """How tokens are drawn."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_new_tokens: int = 1024
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        check(
+            self.temperature >= 0,
+            "sampling.temperature",
+            f"{self.temperature} is negative",
+            "0 is greedy.",
+        )
+        check(
+            0 < self.top_p <= 1,
+            "sampling.top_p",
+            f"{self.top_p} is not in (0, 1]",
+            "1 keeps the whole distribution.",
+        )
+        check(
+            self.max_new_tokens >= 1,
+            "sampling.max_new_tokens",
+            f"{self.max_new_tokens} is below 1",
+            "Give a positive number of tokens.",
+        )
+
+
+@config
+class Scoring:
+    """How verdicts become numbers."""
+
+    unscored: str = "as_wrong"
+    parser: str = "strict"
+    """strict; or released, the substring rules that the published numbers were made with."""
+    max_unscored: float = 0.2
+    bootstrap_draws: int = 2000
+
+    def __post_init__(self) -> None:
+        check_choice("scoring.unscored", self.unscored, get_args(Unscored))
+        check_choice("scoring.parser", self.parser, get_args(Parser))
+        check(
+            0 <= self.max_unscored <= 1,
+            "scoring.max_unscored",
+            f"{self.max_unscored} is not a share",
+            "Give a number from 0 to 1.",
+        )
+        check(
+            self.bootstrap_draws >= 100,
+            "scoring.bootstrap_draws",
+            f"{self.bootstrap_draws} is below 100",
+            "2000 is the default.",
+        )
+
+
+@config
+class Tracking:
+    """Where metrics and artefacts are logged beside the run directory."""
+
+    mode: str = "auto"
+    upload: str = "all"
+    project: str = "trace"
+    entity: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("tracking.mode", self.mode, get_args(TrackingMode))
+        check_choice("tracking.upload", self.upload, get_args(Upload))

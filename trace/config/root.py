@@ -1,0 +1,78 @@
+"""The whole configuration of one run, and the part of it that can change a result."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from omegaconf import MISSING
+
+from trace.config.base import check, config
+from trace.config.benchmarks import Benchmark
+from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tracking
+from trace.config.models import Model
+
+
+@config
+class Root:
+    """The whole configuration of one run."""
+
+    task: Task = MISSING
+    benchmark: Benchmark = MISSING
+    condition: Condition = MISSING
+    protocol: Protocol = MISSING
+    model: Model = MISSING
+    sampling: Sampling = MISSING
+    scoring: Scoring = MISSING
+    tracking: Tracking = MISSING
+    limit: int | None = None
+    """Samples a stratum (tracesafe: a class); all without it."""
+    seed: int = 0
+    """Subsets, builders and resampling."""
+    epochs: int = 1
+    """Repeats of every request."""
+    output_dir: str = "outputs"
+    runs: str | None = None
+    """task=compare: a glob of run directories, or several separated by spaces."""
+    stage: str = "all"
+    """build and audit: which part of the work."""
+
+    def __post_init__(self) -> None:
+        check(
+            self.limit is None or self.limit >= 1,
+            "limit",
+            f"{self.limit} is below 1",
+            "Give a positive number, or leave it out for everything.",
+        )
+        check(self.epochs >= 1, "epochs", f"{self.epochs} is below 1", "1 asks every request once.")
+        check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
+
+
+NO_EFFECT_ON_RESULT = (
+    "tracking",
+    "output_dir",
+    "scoring.max_unscored",
+    "benchmark.path",  # the data's own hash stands for it
+    "model.replies",  # likewise
+    "model.engine.device",
+    "model.engine.prefill_tokens",
+    "model.engine.decode_rows",
+)
+"""Keys that the hash of a run leaves out."""
+
+
+def plain(settings: Any) -> dict[str, Any]:
+    """A typed configuration as plain dictionaries and lists."""
+    return dataclasses.asdict(settings)
+
+
+def of_result(settings: Root) -> dict[str, Any]:
+    """The part of a configuration that can change what a run finds."""
+    tree = plain(settings)
+    for key in NO_EFFECT_ON_RESULT:
+        *groups, name = key.split(".")
+        node = tree
+        for group in groups:
+            node = node[group]
+        node.pop(name, None)
+    return tree

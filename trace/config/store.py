@@ -1,0 +1,30 @@
+"""The schemas, where the files in conf/ name them."""
+
+from __future__ import annotations
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
+
+from trace.config import benchmarks, groups, models
+from trace.config.root import Root
+
+
+def register() -> None:
+    """Puts the schemas where the files in conf/ name them: `/schema/<group>@_here_: <name>`."""
+    OmegaConf.register_new_resolver("or_else", lambda a, b: b if a is None else a, replace=True)
+    store = ConfigStore.instance()
+    store.store(name="root", group="schema", node=Root)
+    schemas: dict[str, dict[str, type]] = {
+        "task": {"base": groups.Task},
+        "condition": {"base": groups.Condition},
+        "protocol": {"base": groups.Protocol},
+        "sampling": {"base": groups.Sampling},
+        "scoring": {"base": groups.Scoring},
+        "tracking": {"base": groups.Tracking},
+        "model": {"base": models.Model, "mock": models.MockModel},
+        "engine": {"hf": models.HfEngine, "mock": models.MockEngine},
+        "benchmark": {"tracesafe": benchmarks.TraceSafe},
+    }
+    for group, named in schemas.items():
+        for name, node in named.items():
+            store.store(name=name, group=f"schema/{group}", node=node)

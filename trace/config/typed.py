@@ -1,0 +1,60 @@
+"""From what Hydra composed to typed objects; unknown keys are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from omegaconf import DictConfig, ListConfig, OmegaConf
+
+from trace.config.root import Root
+from trace.errors import ConfigError
+
+
+def _unknown_keys(node: Any, typed: Any, at: str = "") -> Iterator[str]:
+    if not isinstance(node, DictConfig) or not dataclasses.is_dataclass(typed):
+        return
+    names = {f.name for f in dataclasses.fields(typed)}
+    for key in node:
+        path = f"{at}.{key!s}" if at else str(key)
+        if key not in names:
+            yield path
+        else:
+            yield from _unknown_keys(node._get_node(key), getattr(typed, str(key)), path)
+
+
+def to_typed(composed: DictConfig | ListConfig) -> Root:
+    """Turns what Hydra composed into the checked `Root`.
+
+    Raises:
+        ConfigError: a value is missing, wrong, or stands under a key that nothing reads.
+    """
+    tree = OmegaConf.create(composed)  # a copy: the caller's tree keeps its hydra node
+    assert isinstance(tree, DictConfig)
+    OmegaConf.set_readonly(tree, False)
+    OmegaConf.set_struct(tree, False)
+    tree.pop("hydra", None)
+    if missing := sorted(OmegaConf.missing_keys(tree)):
+        first = missing[0]
+        raise ConfigError(f"{first}: no value. Give one on the command line: {first}=…")
+    typed = OmegaConf.to_object(tree)
+    assert isinstance(typed, Root)
+    for key in _unknown_keys(tree, typed):
+        raise ConfigError(f"{key}: no such key{nearest(key, _keys(typed))}")
+    return typed
+
+
+def _keys(typed: Any, at: str = "") -> Iterator[str]:
+    for f in dataclasses.fields(typed):
+        path = f"{at}.{f.name}" if at else f.name
+        yield path
+        if dataclasses.is_dataclass(value := getattr(typed, f.name)):
+            yield from _keys(value, path)
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """A sentence that offers the choices nearest to `word`; empty when none is near."""
+    near = difflib.get_close_matches(word, list(choices), n=3, cutoff=0.6)
+    return f". Did you mean {' or '.join(near)}?" if near else "."
