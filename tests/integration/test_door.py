@@ -111,6 +111,25 @@ def test_replies_are_dealt_in_order_and_what_has_no_label_ends_with_status_1(
     assert excluded.metrics()["metrics"]["tpr"]["value"] == 1
 
 
+def test_strict_and_released_parsing_stand_side_by_side(door: Door, tmp_path: Path) -> None:
+    """Under coarse, "Unsafe" is no label; the released rules find "safe" in it, right for benign."""
+    file = write_replies(tmp_path / "replies.jsonl", ['{"verdict": "Unsafe"}'])
+    line = ["model=mock", f"model.replies={file}", "limit=3", "protocol=coarse",
+            "scoring.max_unscored=1"]  # fmt: skip
+    strict = door(*line).metrics()
+    released = door(*line, "scoring.parser=released").metrics()
+    assert strict["metrics"]["coverage"]["value"] == 0
+    assert strict["metrics"]["tnr"]["value"] == 0
+    assert released["metrics"]["tnr"]["value"] == 1
+    assert released["metrics"]["tpr"]["value"] == 0
+    assert strict["breakdowns"]["parser"]["released parser"] == released["metrics"]
+    assert released["breakdowns"]["parser"]["strict parser"] == strict["metrics"]
+    assert "released parser" in door(*line).out
+    refused = door(*line, "scoring.parser=released", "protocol.answer=score")
+    assert refused.status == 2
+    assert "protocol.answer=generate" in refused.err
+
+
 def test_changing_the_parser_side_asks_nothing_again(door: Door, tmp_path: Path) -> None:
     door(*PLANTED, "limit=3")
     log = sorted((tmp_path / "outputs" / "completions").rglob("*.jsonl"))

@@ -45,6 +45,12 @@ class Root:
             "Give a positive number, or leave it out for everything.",
         )
         check(self.epochs >= 1, "epochs", f"{self.epochs} is below 1", "1 asks every request once.")
+        check(
+            self.scoring.parser == "strict" or self.protocol.answer == "generate",
+            "scoring.parser",
+            "released reads written replies, and protocol.answer=score writes none",
+            "Use protocol.answer=generate, or scoring.parser=strict.",
+        )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
 
 

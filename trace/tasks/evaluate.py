@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
-from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
 from trace.errors import UnscoredError
-from trace.judging.labels import gold_label
-from trace.judging.likelihood import verdict_from_scores
-from trace.judging.parse import parse_verdict
-from trace.judging.protocols import JudgeProtocol, judge_protocol
-from trace.models.base import Model
 from trace.models.complete import complete
 from trace.models.log import CompletionLog, log_folder
-from trace.models.mock import plant
 from trace.models.open import open_model
-from trace.records import Completion, Json, Record, Request, Sample, Verdict
-from trace.records import Sampling as RequestSampling
+from trace.records import Completion, Json, Record, Verdict
 from trace.report.figures import write_figures
 from trace.report.metrics import Judged, baselines, evaluate
 from trace.report.table import per_class, per_class_markdown, summary, to_markdown
+from trace.tasks.ask import Interview
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.progress import progress
 from trace.tracking.rundir import RunDir, check_writable, open_run
+from trace.tracking.secrets import redact
 from trace.tracking.wandb_run import track
 
 
@@ -46,28 +41,21 @@ def run(settings: config.Root, *, group: str | None) -> None:
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
     for note in dataset.notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
-    protocol = judge_protocol(settings.protocol, dataset.taxonomy)
-    model = open_model(settings.model)
-    asked = list(repeated(dataset.samples, settings.epochs))
-    requests = [
-        request_of(settings, protocol, dataset, model, sample, epoch) for sample, epoch in asked
-    ]
-    parts = (settings.benchmark.name, settings.model.name, settings.condition.name)
-    hashed = {
-        "config": config.of_result(settings),
+    interview = Interview(settings, dataset, open_model(settings.model))
+    origin = {
         "data": dict(dataset.fingerprint),
-        "model": dict(model.identity),
-        "prompt": protocol.prompt_hash,
+        "model": dict(interview.model.identity),
+        "prompt": interview.protocol.prompt_hash,
     }
+    parts = (settings.benchmark.name, settings.model.name, settings.condition.name)
     name = "/".join((*parts[:2], settings.protocol.name))
+    hashed = {"config": config.of_result(settings), **origin}
     with open_run(settings.output_dir, parts, settings.protocol.name, hashed) as run_dir:
         manifest = provenance() | {
-            "data": dict(dataset.fingerprint),
+            "run": run_dir.digest,
+            **origin,
             "licence": dataset.licence,
             "notes": list(dataset.notes),
-            "model": dict(model.identity),
-            "prompt": protocol.prompt_hash,
-            "run": run_dir.digest,
         }
         write_json(run_dir.path / "manifest.json", manifest)
         with track(
@@ -79,147 +67,88 @@ def run(settings: config.Root, *, group: str | None) -> None:
             folder=Path(settings.output_dir) / "wandb",
             job_type=settings.task.name,
         ) as tracker:
-            completions = answers(settings, protocol, model, requests)
-            records = [
-                record_of(settings, protocol, sample, epoch, completion)
-                for (sample, epoch), completion in zip(asked, completions, strict=True)
-            ]
-            result = score(settings, dataset, protocol, records)
+            completions = answers(interview)
+            records = interview.records(completions)
+            result = score(interview, completions, records)
             write_results(run_dir, settings, records, result, title=name)
             write_json(run_dir.path / "manifest.json", completed(manifest))
             tracker.metrics(result["metrics"])
             tracker.table("records", [record.to_json() for record in records])
             tracker.artifact(run_dir.path)
-    rows = result["breakdowns"]["baseline"]
+    rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
     console.print(summary(name, settings.model.name, result["metrics"], rows))
     console.print(per_class(f"{name}: by gold class", result["breakdowns"]["class"]))
     console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
     refuse_unscored(settings, records)
 
 
-def repeated(samples: Sequence[Sample], epochs: int) -> Iterator[tuple[Sample, int]]:
-    """Every sample with every epoch, in the order of the samples."""
-    return ((sample, epoch) for sample in samples for epoch in range(epochs))
-
-
-def request_of(
-    settings: config.Root,
-    protocol: JudgeProtocol,
-    dataset: Dataset,
-    model: Model,
-    sample: Sample,
-    epoch: int,
-) -> Request:
-    """What the judge is asked about a sample."""
-    scores = settings.protocol.answer == "score"
-    template_args = dict(settings.model.template_args)
-    if scores and settings.model.reasoning == "think":
-        template_args["enable_thinking"] = False  # the verdict is read where an answer would begin
-    planted = None
-    if model.wants_planted:
-        gold, labels = gold_of(settings, dataset, sample), protocol.labels.labels
-        planted = plant(sample.gold.class_ or dataset.taxonomy.benign.name, gold, labels)
-    return Request(
-        messages=protocol.messages(sample),
-        sampling=RequestSampling(**config.plain(settings.sampling)),
-        labels=protocol.label_strings if scores else (),
-        prefix=protocol.answer_prefix if scores else "",
-        template_args=template_args,
-        epoch=epoch,
-        sample=sample.id,
-        planted=planted,
-    )
-
-
-def gold_of(settings: config.Root, dataset: Dataset, sample: Sample) -> str:
-    """The right label of a sample under the protocol."""
-    class_name = sample.gold.class_ or dataset.taxonomy.benign.name
-    return gold_label(settings.protocol.answers, dataset.taxonomy, class_name)
-
-
-def answers(
-    settings: config.Root, protocol: JudgeProtocol, model: Model, requests: Sequence[Request]
-) -> list[Completion]:
-    """The completions in the order of the requests, from the log or made now."""
+def answers(interview: Interview) -> list[Completion]:
+    """The completions in the order of the questions, from the log or made now."""
+    settings = interview.settings
+    requests = interview.requests()
     folder = log_folder(settings.output_dir, settings.model.name)
     with CompletionLog(folder) as log, progress(len(requests), settings.model.name) as meter:
 
         def advance(completion: Completion) -> None:
-            scored = verdict_of(settings, protocol, completion).status == "ok"
-            meter.advance(unscored=0 if scored else 1)
+            meter.advance(unscored=int(interview.strict(completion).status != "ok"))
 
-        return list(complete(model, requests, log, advance))
-
-
-def verdict_of(settings: config.Root, protocol: JudgeProtocol, completion: Completion) -> Verdict:
-    """Reads a completion as a judgement. Never cached: another parser needs no new completion."""
-    if completion.scores is not None:
-        scores = protocol.by_label(completion.scores)
-        return verdict_from_scores(scores, protocol.labels, settings.protocol.normalise)
-    if not completion.reasoning_closed:
-        return Verdict(status="truncated")
-    return parse_verdict(completion.text, protocol.labels, finish=completion.finish)
-
-
-def record_of(
-    settings: config.Root,
-    protocol: JudgeProtocol,
-    sample: Sample,
-    epoch: int,
-    completion: Completion,
-) -> Record:
-    """One line of records.jsonl."""
-    verdict = verdict_of(settings, protocol, completion)
-    return Record(
-        id=sample.id,
-        gold=sample.gold,
-        condition=settings.condition.name,
-        protocol=settings.protocol.name,
-        verdict=verdict,
-        judges={settings.model.name: verdict},
-        completion=completion,
-        cluster=sample.cluster,
-        epoch=epoch,
-        meta=sample.meta,
-    )
+        return complete(interview.model, requests, log, advance)
 
 
 def score(
-    settings: config.Root, dataset: Dataset, protocol: JudgeProtocol, records: Sequence[Record]
+    interview: Interview, completions: Sequence[Completion], records: Sequence[Record]
 ) -> dict[str, Json]:
-    """The metrics, the breakdowns and the baselines on the same samples."""
-    by_id = {sample.id: sample for sample in dataset.samples}
-    benign = dataset.taxonomy.benign.name
-    judged = [
-        Judged(
-            gold=gold_of(settings, dataset, by_id[record.id]),
-            verdict=record.verdict,
-            cluster=record.cluster,
-            class_=record.gold.class_ or benign,
-        )
-        for record in records
-    ]
-    rules = {
-        name: [
-            gold_label(settings.protocol.answers, dataset.taxonomy, judge(by_id[record.id]))
-            for record in records
+    """The metrics, the breakdowns, and on the same samples the baselines and the other parser.
+
+    Where replies are written, `breakdowns["parser"]` has the metrics by the parser that does not
+    score this run, so that strict and released stand side by side.
+    """
+    settings, labels = interview.settings, interview.protocol.labels
+    asked = interview.asked
+
+    def judged(verdicts: Sequence[Verdict]) -> list[Judged]:
+        return [
+            Judged(
+                gold=a.gold,
+                verdict=verdict,
+                cluster=a.sample.cluster,
+                class_=interview.class_of(a.sample),
+            )
+            for a, verdict in zip(asked, verdicts, strict=True)
         ]
-        for name, judge in dataset.rule_judges.items()
+
+    measure = partial(
+        evaluate,
+        labels=labels.labels,
+        negative=labels.negative,
+        unscored=settings.scoring.unscored,
+        draws=settings.scoring.bootstrap_draws,
+        seed=settings.seed,
+    )
+    scored = judged([record.verdict for record in records])
+    result = measure(scored)
+    rules = {
+        name: [interview.label_of(judge(a.sample)) for a in asked]
+        for name, judge in interview.dataset.rule_judges.items()
     }
-    labels, negative = protocol.labels.labels, protocol.labels.negative
-    how, seed = settings.scoring, settings.seed
-    result = evaluate(
-        judged, labels, negative, unscored=how.unscored, draws=how.bootstrap_draws, seed=seed
-    )
     result["breakdowns"]["baseline"] = baselines(
-        judged,
-        labels,
-        negative,
+        scored,
+        labels.labels,
+        labels.negative,
         rules,
-        unscored=how.unscored,
-        draws=how.bootstrap_draws,
-        seed=seed,
+        unscored=settings.scoring.unscored,
+        draws=settings.scoring.bootstrap_draws,
+        seed=settings.seed,
     )
+    other: dict[str, Json] = {}
+    if settings.protocol.answer == "generate":
+        if settings.scoring.parser == "strict":
+            read = [interview.released(c, a.gold) for c, a in zip(completions, asked, strict=True)]
+            other["released parser"] = measure(judged(read))["metrics"]
+        else:
+            read = [interview.strict(c) for c in completions]
+            other["strict parser"] = measure(judged(read))["metrics"]
+    result["breakdowns"]["parser"] = other
     return result
 
 
@@ -232,13 +161,14 @@ def write_results(
     title: str,
 ) -> None:
     """Writes everything but the manifest: a function of data, configuration and completions."""
-    write_text(run_dir.path / "config.yaml", OmegaConf.to_yaml(config.plain(settings)))
+    resolved = OmegaConf.to_yaml(redact(config.plain(settings)))
+    write_text(run_dir.path / "config.yaml", resolved)
     write_jsonl(run_dir.path / "records.jsonl", (record.to_json() for record in records))
     write_json(run_dir.path / "metrics.json", {"schema": 1, **result})
     write_figures(run_dir.path / "figures", result, title)
-    name, rows = settings.model.name, result["breakdowns"]["baseline"]
+    rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
     report = [
-        to_markdown(title, name, result["metrics"], rows),
+        to_markdown(title, settings.model.name, result["metrics"], rows),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
     ]
     write_text(run_dir.path / "report.md", "\n\n".join(report) + "\n")
