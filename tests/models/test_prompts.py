@@ -10,6 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from trace.errors import ConfigError
 from trace.models.hf import prompts
+from trace.models.hf.answers import row_of
 from trace.records import Request
 
 TURNS = "{% for m in messages %}<|user|>{{ m['content'] }}<|end|>{% endfor %}<|model|>"
@@ -88,3 +89,24 @@ def test_answer_tokens_share_what_all_labels_begin_with() -> None:
 def test_labels_that_cannot_be_told_apart_are_refused() -> None:
     with pytest.raises(ConfigError, match="told apart"):
         prompts.answer_tokens(tokenizer(TURNS), "", ["Safe", "Safe mode", "Unsafe"])
+
+
+@pytest.mark.parametrize(
+    ("style", "template", "begin"),
+    [
+        ("think", TURNS, ""),
+        ("think", TURNS + "<think>", "\n</think>\n\n"),
+        ("harmony", TURNS, "<|channel|>final<|message|>"),
+    ],
+)
+def test_a_forced_answer_stands_where_the_answer_would(
+    style: str, template: str, begin: str
+) -> None:
+    made = tokenizer(template, adds_bos=False)
+    request = Request(
+        messages=({"role": "user", "content": "hi"},), labels=('a"', 'b"'), prefix='{"v": "'
+    )
+    row = row_of(made, request, "key", 200, style)
+    text = "".join(made.convert_ids_to_tokens(list(row.ids)))
+    assert text.endswith(template[-8:] + begin + '{"v": "')
+    assert row.room == 200 - len(row.ids) - 1

@@ -15,6 +15,7 @@ from trace.reasoning import split_reasoning
 from trace.records import Completion, LabelScore, Request
 
 CLOSE_THOUGHT = "\n</think>\n\n"
+FINAL_CHANNEL = "<|channel|>final<|message|>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +31,19 @@ class Row:
     """Tokens that may still be written."""
 
 
-def row_of(tokenizer: Any, request: Request, key: str, context: int) -> Row:
-    """Tokenises a request. `room` below 1 means that it does not fit into the context."""
+def row_of(tokenizer: Any, request: Request, key: str, context: int, style: str) -> Row:
+    """Tokenises a request. `room` below 1 means that it does not fit into the context.
+
+    A forced answer stands where the model would write its answer: behind a thought that the
+    template has opened, or in harmony's final channel.
+    """
     prompt = prompts.encode(tokenizer, request)
     row = Row(request=request, key=key, ids=prompt.ids, opened=prompt.opened)
     if not request.labels:
         left = context - len(prompt.ids)
         return replace(row, room=min(left, request.sampling.max_new_tokens))
-    prefix = CLOSE_THOUGHT + request.prefix if prompt.opened else request.prefix
-    answer = prompts.answer_tokens(tokenizer, prefix, request.labels)
+    begin = CLOSE_THOUGHT if prompt.opened else FINAL_CHANNEL if style == "harmony" else ""
+    answer = prompts.answer_tokens(tokenizer, begin + request.prefix, request.labels)
     ids = prompt.ids + answer.forced
     longest = max(map(len, answer.branches))
     return replace(row, ids=ids, branches=answer.branches, room=context - len(ids) - longest + 1)

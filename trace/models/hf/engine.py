@@ -89,7 +89,13 @@ class HfModel:
                 row is computed again, in the shape an undisturbed run would give it.
         """
         rows = [
-            row_of(self.tokenizer, request, request.key(self.identity), self.context)
+            row_of(
+                self.tokenizer,
+                request,
+                request.key(self.identity),
+                self.context,
+                self.settings.reasoning,
+            )
             for request in requests
         ]
         too_long = [row for row in rows if row.room < 1]
