@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace.config import Protocol
+from trace.config import Condition, Protocol
 from trace.judging.parse import parse_verdict
 from trace.judging.protocols import JudgeProtocol, judge_protocol, section
 from trace.judging.taxonomy import Category, Domain, Taxonomy
@@ -193,3 +193,14 @@ def test_content_is_never_a_template_and_stays_readable() -> None:
     assert section("a", "{0} %s {x}") == 'a:\n```json\n"{0} %s {x}"\n```'
     assert section("a", {"é": [True, None]}) == 'a:\n```json\n{"é": [true, null]}\n```'
     assert section("a", "````") == 'a:\n`````json\n"````"\n`````'
+
+
+def test_a_condition_changes_how_the_answer_is_asked_for_and_the_hash() -> None:
+    settings = SETTINGS["fine"]
+    plain = judge_protocol(settings, TOOLS)
+    cot = judge_protocol(settings, TOOLS, Condition(name="cot", reason_first=True))
+    shots = judge_protocol(settings, TOOLS, Condition(name="few_shot", examples=4))
+    assert cot.rubric.index('"reasoning": "..."') < cot.rubric.index('"verdict": "..."')
+    assert plain.rubric.index('"verdict": "..."') < plain.rubric.index('"reasoning": "..."')
+    assert "Solved examples" in shots.rubric
+    assert len({p.prompt_hash for p in (plain, cot, shots)}) == 3

@@ -1,4 +1,4 @@
-"""The cases that facts about the released scoring name, with what the released code made of them."""
+"""The cases named by what is known of the released scoring, and what that code made of them."""
 
 from __future__ import annotations
 

@@ -28,6 +28,26 @@ class Condition:
     """What is done to a sample before anyone sees it."""
 
     name: str = "plain"
+    reason_first: bool = False
+    """Whether the judge is asked to reason step by step before its verdict."""
+    examples: int = 0
+    """Solved examples shown before the sample, from other sources, half of them benign."""
+    tokens: int | None = None
+    """Length in tokens to which benign steps around the sample's own are added."""
+
+    def __post_init__(self) -> None:
+        check(
+            self.examples >= 0,
+            "condition.examples",
+            f"{self.examples} is negative",
+            "0 shows none; condition=few_shot shows four.",
+        )
+        check(
+            self.tokens is None or self.tokens >= 1,
+            "condition.tokens",
+            f"{self.tokens} is below 1",
+            "Try condition=needle_6k.",
+        )
 
 
 @config

@@ -51,6 +51,12 @@ class Root:
             "released reads written replies, and protocol.answer=score writes none",
             "Use protocol.answer=generate, or scoring.parser=strict.",
         )
+        check(
+            not self.condition.reason_first or self.protocol.answer == "generate",
+            "condition.reason_first",
+            "asks for reasoning, and protocol.answer=score lets nothing be written",
+            "Use protocol.answer=generate.",
+        )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
 
 

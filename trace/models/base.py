@@ -24,6 +24,10 @@ class Model(Protocol):
         """Whether the requests must say what the right answer is. Only a mock wants to know."""
         ...
 
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the text has for this model, without any template."""
+        ...
+
     def generate(
         self, requests: Sequence[Request], done: Mapping[str, Completion]
     ) -> Iterator[list[Completion]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from trace import config
+from trace.benchmarks import conditions
 from trace.benchmarks.base import Dataset
 from trace.judging.labels import gold_label
 from trace.judging.likelihood import verdict_from_scores
@@ -38,7 +39,19 @@ class Interview:
     @cached_property
     def protocol(self) -> JudgeProtocol:
         """How the judge is asked."""
-        return judge_protocol(self.settings.protocol, self.dataset.taxonomy)
+        settings = self.settings
+        return judge_protocol(settings.protocol, self.dataset.taxonomy, settings.condition)
+
+    def under_condition(self) -> Interview:
+        """The same interview with the samples as the condition leaves them."""
+        changed = conditions.apply(
+            self.settings.condition,
+            self.dataset,
+            label_of=lambda sample: self.label_of(self.class_of(sample)),
+            tokens_of=self.model.count_tokens,
+            seed=self.settings.seed,
+        )
+        return replace(self, dataset=changed)
 
     def class_of(self, sample: Sample) -> str:
         """The gold class of a sample, benign's name for a benign one."""

@@ -39,9 +39,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
-    for note in dataset.notes:
+    interview = Interview(settings, dataset, open_model(settings.model)).under_condition()
+    for note in interview.dataset.notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
-    interview = Interview(settings, dataset, open_model(settings.model))
     origin = {
         "data": dict(dataset.fingerprint),
         "model": dict(interview.model.identity),
@@ -55,7 +55,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
             "run": run_dir.digest,
             **origin,
             "licence": dataset.licence,
-            "notes": list(dataset.notes),
+            "notes": list(interview.dataset.notes),
         }
         write_json(run_dir.path / "manifest.json", manifest)
         with track(

@@ -78,6 +78,10 @@ class HfModel:
         own = ids if isinstance(ids, list) else [ids]
         return {i for i in [*own, self.tokenizer.eos_token_id] if i is not None}
 
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the text has, without any template."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def generate(
         self, requests: Sequence[Request], done: Mapping[str, Completion]
     ) -> Iterator[list[Completion]]:
