@@ -122,6 +122,8 @@ JOBS = [
     ("model=smollm2,qwen3_4b", 2),
     ("seed=1,2,3 protocol=binary,fine", 6),
     ("+sweeps=tracesafe_table1", 36),
+    ("+sweeps=tracesafe_pilot", 4),
+    ("+sweeps=tracesafe_needle", 5),
     ("+sweeps=tracesafe_table1 protocol=fine,coarse", 2),
 ]
 
