@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 .PHONY: demo test test-slow lint types bench check env clean
 
 demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
-	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=8 benchmark.distractors=2
+	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=3 benchmark.distractors=2
 
 test: $(READY)  ## the tests, under ten minutes on two cores
-	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal
+	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE
 
 test-slow: $(READY)  ## the tests that load models, start processes, or kill them
 	$(PY) -m pytest -m slow
@@ -38,4 +38,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -124,7 +124,7 @@ JOBS = [
     ("+sweeps=tracesafe_table1", 36),
     ("+sweeps=tracesafe_pilot", 4),
     ("+sweeps=tracesafe_needle", 5),
-    ("+sweeps=tracesafe_table1 protocol=fine,coarse", 2),
+    ("+sweeps=tracesafe_table1 protocol=fine,coarse", 18),
 ]
 
 

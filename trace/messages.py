@@ -9,17 +9,31 @@ from typing import get_args, get_type_hints
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from trace import config
-from trace.errors import ConfigError
+from trace.errors import TraceError
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status for an error that `explain` has a message for."""
+    return error.exit_status if isinstance(error, TraceError) else 2
 
 
 def explain(error: BaseException) -> str | None:
-    """The message for an error in the configuration; None for any other error."""
+    """The message for an error that a user can mend; None for any other error."""
+    if isinstance(error, BrokenPipeError):
+        return None
     chain = list(_chain(error))
     for link in chain:
-        if isinstance(link, ConfigError):
+        if isinstance(link, TraceError):
             return str(link)
+    if isinstance(error, OSError) and error.errno is not None:
+        place = f"{error.filename}: " if error.filename else ""
+        return (
+            f"{place}{error.strerror}. What was finished is kept: make room or give another "
+            "place (output_dir=FOLDER), then run the same command again."
+        )
     if isinstance(error, MissingConfigException):
         return _missing(error)
     if isinstance(error, OverrideParseException):
@@ -27,6 +41,8 @@ def explain(error: BaseException) -> str | None:
             f"{error.override}: cannot be read ({_first_line(error)}). "
             "Quote values with special characters: 'key=\"a value, with a comma\"'."
         )
+    if isinstance(error, YAMLError):
+        return f"{' '.join(str(error).split())}. Correct the file in conf/."
     if not isinstance(error, HydraException | OmegaConfBaseException):
         return None
     texts = [
@@ -52,7 +68,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    # "In 'model/mine': … raised while composing config:" and, on the next line, what is wrong.
+    said = lines[:2] if lines[0].endswith(":") else lines[:1]
+    return " ".join(said).rstrip(".")
 
 
 def _missing(error: MissingConfigException) -> str:

@@ -91,6 +91,7 @@ class Request:
     With `labels` nothing is generated: the likelihood of each label string after `prefix` (the
     forced beginning of the answer) is returned instead. `planted` tells the mock engine, and no
     other, what is right (trace.models.mock.plant); like `sample` it is not part of the key.
+    `reply` is which of its replies a mock deals; it is part of the key where it is set.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -101,6 +102,7 @@ class Request:
     epoch: int = 0
     sample: str = ""
     planted: str | None = None
+    reply: int | None = None
 
     def key(self, identity: Mapping[str, Json]) -> str:
         """The sha256 of the whole request and of the model that is asked."""
@@ -114,6 +116,7 @@ class Request:
                 "epoch": self.epoch,
                 "model": dict(identity),
             }
+            | ({} if self.reply is None else {"reply": self.reply})
         )
 
 

@@ -1,46 +1,66 @@
 """The door: `python -m trace.run key=value … [-m]`.
 
 It composes the configuration, checks every job before the first starts, carries the jobs out, and
-turns whatever happens into one message and an exit status.
+turns whatever happens into one message a failure and an exit status.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from trace import config, sweep
-from trace.errors import TraceError
-from trace.messages import explain
+from trace.messages import explain, status_of
 
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
 config.register()
 
+_failures: list[int] = []
+"""Exit statuses of the jobs of this process that failed and were reported."""
+
 
 def job(composed: DictConfig) -> None:
-    """Carries one composed configuration out. Launchers of other processes call it too."""
-    settings = config.to_typed(composed)
-    from trace import tasks
+    """Carries one composed configuration out. Launchers of other processes call it too.
 
-    tasks.carry_out(settings, group=sweep.group())
+    A failure is reported when it happens, with the job's name; it leaves the other jobs alone.
+    """
+    try:
+        settings = config.to_typed(composed)
+        from trace import tasks
+
+        tasks.carry_out(settings, group=sweep.group())
+    except Exception as error:
+        message = explain(error)
+        if message is None:
+            raise
+        name = ""
+        if HydraConfig.initialized():
+            name = " ".join(HydraConfig.get().overrides.task) + ": "
+        print(f"error: {name}{message}", file=sys.stderr)
+        _failures.append(status_of(error))
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command line `arguments` and returns the exit status.
 
-    0 complete, 1 too much is unscored or a job failed, 2 wrong configuration or input,
-    130 interrupted.
+    0 complete, 1 too much is unscored, 2 wrong configuration or input, 130 interrupted; of several
+    jobs the highest.
     """
     os.environ["HYDRA_FULL_ERROR"] = (
         "1"  # its exceptions come through instead of ending the process
     )
+    _failures.clear()
     try:
         plan = sweep.plan(list(arguments), CONF)
         if plan.single is not None:
@@ -54,20 +74,25 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except TraceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_status
     except Exception as error:
         message = explain(error)
         if message is None:
             raise
         print(f"error: {message}", file=sys.stderr)
-        return 2
-    return 0
+        return status_of(error)
+    return max(_failures, default=0)
 
 
-def cli() -> None:
+def cli() -> NoReturn:
     """The entry of `python -m trace.run`."""
+
+    def interrupt(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)  # what a cluster sends before it takes the machine
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no † still gets its table
     sys.exit(main(sys.argv[1:]))
 
 

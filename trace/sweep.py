@@ -21,7 +21,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from trace import config
-from trace.errors import ConfigError, TraceError
+from trace.errors import ConfigError
 from trace.messages import explain
 
 SWEEPS = "sweeps"
@@ -53,9 +53,11 @@ def plan(arguments: list[str], conf: Path) -> Plan:
     rest = [a for a in arguments if a not in ("-m", "--multirun")]
     multirun = len(rest) < len(arguments)
     if any(a.startswith("-") for a in rest):  # --help, --cfg job and the like
-        return Plan(arguments=["--multirun", *rest] if multirun else rest, conf=conf)
+        return Plan(arguments=rest, conf=conf)
     overrides = rest
     if not multirun:
+        if chosen_sweeps(overrides):
+            raise ConfigError("+sweeps: a sweep has many jobs. Add -m to run them.")
         if any_sweep(overrides):
             raise ConfigError(
                 f"{' '.join(overrides)}: several values for one key. Add -m to run them all."
@@ -64,11 +66,10 @@ def plan(arguments: list[str], conf: Path) -> Plan:
             return Plan(arguments=rest, conf=conf, single=compose("config", overrides))
     with composing(conf):
         first = compose("config", first_values(overrides), return_hydra_config=True)
+    full = [f"{key}={value}" for key, value in axis_of(first, overrides).items()] + overrides
+    check_jobs(conf, jobs(full))
     frozen = snapshot(conf, Path(first.output_dir))
-    overrides.append(f"hydra.searchpath=[file://{frozen}]")
-    axis = {} if any_sweep(overrides) else axis_of(first, overrides)
-    full = [f"{key}={value}" for key, value in axis.items()] + overrides
-    check_jobs(frozen / "conf", jobs(full))
+    full.append(f"hydra.searchpath=[{quoted(f'file://{frozen}')}]")
     final = ["--multirun", *full, "hydra.sweeper.params=null"]
     return Plan(arguments=final, conf=frozen / "conf")
 
@@ -81,6 +82,12 @@ def group() -> str | None:
     if hydra.mode is not RunMode.MULTIRUN:
         return None
     return "-".join(Path(hydra.sweep.dir).parts[-2:])
+
+
+def quoted(value: str) -> str:
+    """A value that Hydra reads as it stands, whatever characters it has."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def parse(overrides: Sequence[str]) -> list[Override]:
@@ -105,17 +112,31 @@ def first_values(overrides: Sequence[str]) -> list[str]:
 
 
 def axis_of(first: DictConfig, overrides: Sequence[str]) -> dict[str, str]:
-    """What is swept when the user sweeps nothing: the sweep file's axes, or the natural one."""
-    chosen = [o.value() for o in parse(overrides) if o.get_key_element().lstrip("+") == SWEEPS]
-    if chosen:
+    """What is swept beside the user's own sweeps, without the keys that the user gives.
+
+    With a sweep file its axes are; else, if the user sweeps nothing, the natural axis.
+    """
+    given = {o.key_or_group for o in parse(overrides)}
+    if chosen := chosen_sweeps(overrides):
         file = OmegaConf.load(Path(SWEEPS) / f"{chosen[-1]}.yaml")
         params = OmegaConf.select(file, "hydra.sweeper.params") or {}
-        return {str(k): str(v) for k, v in params.items()}
-    if first.task.name != "evaluate":
-        return {}
-    given = {o.key_or_group for o in parse(overrides)}
-    params = first.hydra.sweeper.params or {}
+    elif any_sweep(overrides) or first.task.name != "evaluate":
+        params = {}
+    else:
+        params = first.hydra.sweeper.params or {}
     return {str(k): str(v) for k, v in params.items() if k not in given}
+
+
+def chosen_sweeps(overrides: Sequence[str]) -> list[str]:
+    """The sweep files that the overrides name.
+
+    Raises:
+        ConfigError: several in one override.
+    """
+    named = [o for o in parse(overrides) if o.get_key_element().lstrip("+") == SWEEPS]
+    if any(o.is_sweep_override() for o in named):
+        raise ConfigError("+sweeps: give one sweep at a time, each with a command of its own.")
+    return [str(o.value()) for o in named]
 
 
 def check_jobs(conf: Path, all_jobs: list[list[str]]) -> None:
@@ -128,9 +149,9 @@ def check_jobs(conf: Path, all_jobs: list[list[str]]) -> None:
     with composing(conf):
         for overrides in all_jobs:
             try:
-                config.to_typed(compose("config", overrides))
+                config.check_files(config.to_typed(compose("config", overrides)))
             except Exception as error:
-                message = str(error) if isinstance(error, TraceError) else explain(error)
+                message = explain(error)
                 if message is None:
                     raise
                 refused.append((overrides, message))
@@ -176,11 +197,12 @@ def snapshot(conf: Path, output_dir: Path) -> Path:
             f"output_dir={output_dir}: cannot be written ({error.strerror}). "
             "Choose another: output_dir=FOLDER."
         ) from error
-    for name, path in files.items():
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, made / name)
     try:
-        os.rename(made, target)
-    except OSError:  # another process made the same one first
-        shutil.rmtree(made)
+        for name, path in files.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, made / name)
+        if not target.is_dir():  # else another process made the same one first
+            os.rename(made, target)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
     return target

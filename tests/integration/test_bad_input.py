@@ -130,6 +130,60 @@ def test_an_output_folder_below_a_file(door: Door, tmp_path: Path, many: list[st
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["model.rates={Benin: 0.2}"], "Did you mean Benign?"),
+        (["model.rates={ApiKeyLeak: 0.3}"], "no rate for"),
+        (["model=smollm2", "model/engine=mock"], "model=mock"),
+        (["model=smollm2", "model.engine.device=nowhere"], "model.engine.device=nowhere"),
+        (["protocol.tools=false", "benchmark.view=released"], "benchmark.view=clean"),
+        (["condition=cot", "protocol.answer=score"], "protocol.answer=generate"),
+        (["runs=outputs"], "task=compare"),
+        (["+sweeps=tracesafe_pilot"], "Add -m"),
+        (["condition=few_shot", "limit=1"], "Raise limit"),
+    ],
+)
+@pytest.mark.usefixtures("own_set")
+def test_what_cannot_work_together(
+    door: Door, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    base = [] if "model=smollm2" in arguments else ["model=mock"]
+    rates = [] if base == [] or "rates" in arguments[0] else ["model.rates={default: 0.9}"]
+    limit = [] if "limit=1" in arguments else ["limit=1"]
+    assert says in refused(door, tmp_path, *base, *rates, *limit, *arguments)
+
+
+def test_all_files_are_looked_for_before_the_first_job(
+    door: Door, tmp_path: Path, shared_data: Path
+) -> None:
+    good = shared_data / "tracesafe" / "golden_sample.jsonl"
+    ran = door("-m", *MOCK, f"benchmark.path={good},/no/such.jsonl")
+    assert ran.status == 2
+    assert "1 of 2 jobs cannot run" in ran.err
+    assert "run: " not in ran.out
+
+
+@pytest.mark.usefixtures("own_set")
+def test_a_full_disk_while_the_results_are_written(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.replace
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "metrics.json")
+
+    monkeypatch.setattr(Path, "replace", full)
+    ran = door(*MOCK, "limit=2")
+    assert ran.status == 2
+    assert "metrics.json: No space left on device" in ran.err
+    assert ran.err.count("error: ") == 1
+    monkeypatch.undo()
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert real is os.replace
+    assert door(*MOCK, "limit=2").status == 0
+
+
 @pytest.mark.usefixtures("own_set")
 def test_a_full_disk_loses_nothing_and_the_same_command_goes_on(
     door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -22,7 +22,6 @@ class Killed(Exception):
 class Fake:
     """Answers in batches of `size`, the last batch first, and dies after `lives` batches."""
 
-    wants_planted = False
     identity: Mapping[str, Json] = IDENTITY
 
     def __init__(self, size: int = 2, lives: int = 10**9, failing: Sequence[str] = ()) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Sequence
@@ -32,6 +33,10 @@ def replies(folder: Path, *values: Any) -> str:
     return str(path)
 
 
+def dealt(n: int) -> Request:
+    return dataclasses.replace(request(n), reply=n)
+
+
 def request(n: int, class_: str = "Benign", scored: Sequence[str] = (), epoch: int = 0) -> Request:
     return Request(
         messages=({"role": "user", "content": f"sample {n}"},),
@@ -51,24 +56,23 @@ def verdict(completion: Completion) -> str:
 
 def test_replies_are_dealt_in_order_and_cycled(tmp_path: Path) -> None:
     model = mock(replies=replies(tmp_path, "a", "b", "é\u2028\n"))
-    requests = [request(n) for n in range(7)]
+    requests = [dealt(n) for n in range(7)]
     out = answers(model, requests)
     assert [c.text for c in out] == [*(["a", "b", "é"] * 2), "a"]  # white space around is cut
     assert [c.key for c in out] == [r.key(model.identity) for r in requests]
     assert model.calls == 7
-    assert not model.wants_planted
 
 
 def test_reasoning_is_split_off_as_by_other_engines(tmp_path: Path) -> None:
     model = mock(replies=replies(tmp_path, "<think>why</think>Safe", "<think>endless"))
-    closed, opened = answers(model, [request(0), request(1)])
+    closed, opened = answers(model, [dealt(0), dealt(1)])
     assert (closed.text, closed.reasoning, closed.reasoning_closed) == ("Safe", "why", True)
     assert (opened.text, opened.reasoning, opened.reasoning_closed) == ("", "endless", False)
 
 
-def test_place_in_the_full_list_decides_after_a_break(tmp_path: Path) -> None:
+def test_a_batch_of_which_anything_is_missing_is_answered_again_as_a_whole(tmp_path: Path) -> None:
     path = replies(tmp_path, *"abcde")
-    requests = [request(n) for n in range(2 * BATCH + 3)]
+    requests = [dealt(n) for n in range(2 * BATCH + 3)]
     expected = answers(mock(replies=path), requests)
     model = mock(replies=path)
     missing = expected[BATCH + 1]
@@ -114,7 +118,6 @@ def test_texts_have_no_likelihoods(tmp_path: Path) -> None:
 def test_planted_rates_are_recovered(rate: float, scored: tuple[str, ...]) -> None:
     """Within exact binomial bounds at one in a million, for each class; `default` for the rest."""
     model = mock(rates={"ApiKeyLeak": rate, "default": 0.5})
-    assert model.wants_planted
     n = 2000
     for class_, expected in (("ApiKeyLeak", rate), ("Benign", 0.5), ("VersionConflict", 0.5)):
         out = answers(model, [request(i, class_, scored) for i in range(n)])
@@ -196,3 +199,17 @@ def test_opened_from_a_configuration() -> None:
     model: Model = open_model(settings)
     assert open_model(settings) is model
     assert verdict(answers(model, [request(0)])[0]) == "Benign"
+
+
+def test_the_same_question_at_another_place_is_another_request(tmp_path: Path) -> None:
+    """Duplicate prompts are asked once; replies are dealt by place all the same."""
+    model = mock(replies=replies(tmp_path, *"abc"))
+    same = [dataclasses.replace(request(0), reply=i) for i in range(3)]
+    assert len({r.key(model.identity) for r in same}) == 3
+    assert [c.text for c in answers(model, same)] == ["a", "b", "c"]
+
+
+def test_a_rate_for_a_class_that_does_not_exist_is_refused() -> None:
+    model = mock(rates={"default": 0.5, "Benin": 0.1})
+    with pytest.raises(ConfigError, match=r"model\.rates\.Benin.*Benign"):
+        model.check_classes(["Benign", "ApiKeyLeak"])

@@ -8,7 +8,7 @@ from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tr
 from trace.config.models import Engine, HfEngine, MockEngine, MockModel, Model
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
-from trace.config.typed import nearest, to_typed
+from trace.config.typed import check_files, nearest, to_typed
 
 __all__ = [
     "NO_EFFECT_ON_RESULT",
@@ -26,6 +26,7 @@ __all__ = [
     "Task",
     "TraceSafe",
     "Tracking",
+    "check_files",
     "nearest",
     "of_result",
     "plain",

@@ -63,7 +63,7 @@ class Protocol:
     """generate: the reply is parsed. score: each label's likelihood is read, nothing is written."""
     tools: bool = True
     """Whether the tool list is shown (false gives the released binary prompts)."""
-    normalise: str = "mean"
+    normalise: str = "sum"
     """score: a label's log-likelihood as the mean over its tokens, or as their sum."""
 
     def __post_init__(self) -> None:

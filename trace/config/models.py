@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any
 
 from omegaconf import MISSING
@@ -73,8 +72,8 @@ class Model:
     """Context length in tokens, where the model's own config does not tell the usable one."""
     reasoning: str = "think"
     """How reasoning is marked in the output: think (<think> tags), harmony, or none."""
-    template_args: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the chat template, such as enable_thinking."""
+    template_args: Any = None  # as for MockModel.rates
+    """A table of arguments of the chat template, such as enable_thinking."""
     kind: str = "general"
     """general or guard."""
     family: str | None = None
@@ -93,6 +92,18 @@ class Model:
             "model.context",
             f"{self.context} is below 1",
             "Leave it out to use the model's own.",
+        )
+        check(
+            self.template_args is None or isinstance(self.template_args, dict),
+            "model.template_args",
+            f"{self.template_args!r} is no table",
+            "Try 'model.template_args={enable_thinking: false}'.",
+        )
+        check(
+            isinstance(self.engine, MockEngine) == isinstance(self, MockModel),
+            "model/engine",
+            f"{self.engine.name} does not run this model",
+            "The mock is chosen whole: model=mock.",
         )
         if isinstance(self.engine, HfEngine):
             check(
@@ -119,7 +130,7 @@ class MockModel(Model):
             bool(self.replies) != bool(self.rates),
             "model.replies",
             "and model.rates are both given" if self.replies else "is not given",
-            "Give model.replies=FILE (a JSON string a line) or model.rates={default: 0.8}.",
+            "Give model.replies=FILE (a JSON string a line) or 'model.rates={default: 0.8}'.",
         )
         check(
             self.rates is None or isinstance(self.rates, dict),

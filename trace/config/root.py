@@ -44,6 +44,7 @@ class Root:
             f"{self.limit} is below 1",
             "Give a positive number, or leave it out for everything.",
         )
+        check(bool(self.output_dir), "output_dir", "is empty", "outputs is the default.")
         check(self.epochs >= 1, "epochs", f"{self.epochs} is below 1", "1 asks every request once.")
         check(
             self.scoring.parser == "strict" or self.protocol.answer == "generate",
@@ -57,6 +58,24 @@ class Root:
             "asks for reasoning, and protocol.answer=score lets nothing be written",
             "Use protocol.answer=generate.",
         )
+        check(
+            self.protocol.tools or getattr(self.benchmark, "view", "clean") == "clean",
+            "protocol.tools",
+            "false leaves the section of the tools out, and benchmark.view=released has none",
+            "Use benchmark.view=clean.",
+        )
+        check(
+            self.runs is None or self.task.name == "compare",
+            "runs",
+            f"is not read by task={self.task.name}",
+            "Add task=compare.",
+        )
+        check(
+            self.stage == "all" or self.task.name in ("build", "audit"),
+            "stage",
+            f"is not read by task={self.task.name}",
+            "Leave it out.",
+        )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
 
 
@@ -66,6 +85,7 @@ NO_EFFECT_ON_RESULT = (
     "scoring.max_unscored",
     "benchmark.path",  # the data's own hash stands for it
     "model.replies",  # likewise
+    "model.id",  # likewise the identity of the weights
     "model.engine.device",
     "model.engine.prefill_tokens",
     "model.engine.decode_rows",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -46,6 +47,22 @@ def to_typed(composed: DictConfig | ListConfig) -> Root:
     return typed
 
 
+def check_files(settings: Root) -> None:
+    """Finds out whether the files that a configuration names are there.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    named = {
+        "benchmark.path": getattr(settings.benchmark, "path", None),
+        "benchmark.base": getattr(settings.benchmark, "base", None),
+        "model.replies": getattr(settings.model, "replies", None),
+    }
+    for key, path in named.items():
+        if path is not None and not Path(path).expanduser().exists():
+            raise ConfigError(f"{key}={path}: does not exist. Check the path.")
+
+
 def _keys(typed: Any, at: str = "") -> Iterator[str]:
     for f in dataclasses.fields(typed):
         path = f"{at}.{f.name}" if at else f.name
@@ -56,5 +73,5 @@ def _keys(typed: Any, at: str = "") -> Iterator[str]:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A sentence that offers the choices nearest to `word`; empty when none is near."""
-    near = difflib.get_close_matches(word, list(choices), n=3, cutoff=0.6)
+    near = difflib.get_close_matches(word, sorted(set(choices) - {word}), n=3, cutoff=0.6)
     return f". Did you mean {' or '.join(near)}?" if near else "."

@@ -19,11 +19,6 @@ class Model(Protocol):
         """
         ...
 
-    @property
-    def wants_planted(self) -> bool:
-        """Whether the requests must say what the right answer is. Only a mock wants to know."""
-        ...
-
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has for this model, without any template."""
         ...

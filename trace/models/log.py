@@ -93,6 +93,11 @@ class CompletionLog:
                 raise self._not_written(error) from error
             raise
 
+    @property
+    def appended(self) -> bool:
+        """Whether anything was added since it was opened."""
+        return self._segment is not None
+
     def close(self) -> None:
         """Makes the segment durable and leaves it. Appending again begins another.
 

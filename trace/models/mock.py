@@ -43,7 +43,6 @@ class MockModel:
     def __init__(self, settings: config.MockModel) -> None:
         self.settings = settings
         self.rates = dict(settings.rates or {})
-        self.wants_planted = bool(self.rates)
         self.calls = 0
         self._replies: tuple[str, ...] = ()
         sha256 = None
@@ -75,9 +74,18 @@ class MockModel:
             if all(keys[i] in done for i in batch):
                 continue
             self.calls += len(batch)
-            yield [self._answer(requests[i], keys[i], i) for i in batch]
+            yield [self._answer(requests[i], keys[i]) for i in batch]
 
-    def _answer(self, request: Request, key: str, position: int) -> Completion:
+    def check_classes(self, classes: Sequence[str]) -> None:
+        """Refuses a rate for a class that is none of `classes`.
+
+        Raises:
+            ConfigError: naming the class and those nearest to it.
+        """
+        for name in self.rates.keys() - {"default", *classes}:
+            raise ConfigError(f"model.rates.{name}: no such class{config.nearest(name, classes)}")
+
+    def _answer(self, request: Request, key: str) -> Completion:
         if not self._replies:
             return self._planted(request, key)
         if request.labels:
@@ -85,7 +93,9 @@ class MockModel:
                 "model.replies: a text has no likelihoods. Use protocol.answer=generate, or "
                 "model.rates={default: 0.8}."
             )
-        return self._written(self._replies[position % len(self._replies)], key)
+        if request.reply is None:
+            raise ValueError("a mock with replies needs Request.reply")
+        return self._written(self._replies[request.reply % len(self._replies)], key)
 
     def _planted(self, request: Request, key: str) -> Completion:
         if request.planted is None:

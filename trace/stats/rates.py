@@ -31,7 +31,13 @@ class Rate:
 
 
 def rate(
-    right: int, wrong: int, unscored: int, *, unscored_as: UnscoredAs, of: str = "samples"
+    right: int,
+    wrong: int,
+    unscored: int,
+    *,
+    unscored_as: UnscoredAs,
+    of: str = "samples",
+    repeats: float = 1,
 ) -> Rate:
     """The share of right ones, with the Wilson score interval (Wilson 1927, JASA 22:209-212).
 
@@ -41,6 +47,8 @@ def rate(
         unscored: how many have no label.
         unscored_as: as_wrong counts them in the denominator; exclude leaves them out.
         of: what is counted, for the reason of an undefined rate.
+        repeats: how often each sample is counted. Repeats are not independent, so the interval is
+            that of one observation a sample, at the mean of its repeats.
 
     Raises:
         TypeError: a count is not a whole number.
@@ -66,7 +74,7 @@ def rate(
             bounds=bounds,
             reason=reason,
         )
-    low, high = proportion_confint(right, n, alpha=0.05, method="wilson")
+    low, high = proportion_confint(right / repeats, n / repeats, alpha=0.05, method="wilson")
     return Rate(
         value=right / n,
         k=right,

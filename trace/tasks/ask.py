@@ -15,7 +15,7 @@ from trace.judging.parse import parse_verdict
 from trace.judging.protocols import JudgeProtocol, judge_protocol
 from trace.judging.released import released_verdict
 from trace.models.base import Model
-from trace.models.mock import plant
+from trace.models.mock import MockModel, plant
 from trace.records import Completion, Record, Request, Sample, Sampling, Verdict
 
 
@@ -74,10 +74,14 @@ class Interview:
         """One request a question."""
         settings, protocol = self.settings, self.protocol
         scores = settings.protocol.answer == "score"
-        template_args = dict(settings.model.template_args)
+        template_args = dict(settings.model.template_args or {})
         if scores and settings.model.reasoning == "think":
             template_args["enable_thinking"] = False  # the verdict is read where an answer begins
         labels = protocol.labels.labels
+        mock = self.model if isinstance(self.model, MockModel) else None
+        if mock:
+            taxonomy = self.dataset.taxonomy
+            mock.check_classes([c.name for c in (taxonomy.benign, *taxonomy.classes)])
         return [
             Request(
                 messages=protocol.messages(asked.sample),
@@ -87,11 +91,10 @@ class Interview:
                 template_args=template_args,
                 epoch=asked.epoch,
                 sample=asked.sample.id,
-                planted=plant(self.class_of(asked.sample), asked.gold, labels)
-                if self.model.wants_planted
-                else None,
+                planted=plant(self.class_of(asked.sample), asked.gold, labels) if mock else None,
+                reply=place if mock and not mock.rates else None,
             )
-            for asked in self.asked
+            for place, asked in enumerate(self.asked)
         ]
 
     def strict(self, completion: Completion) -> Verdict:

@@ -48,7 +48,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
         "prompt": interview.protocol.prompt_hash,
     }
     parts = (settings.benchmark.name, settings.model.name, settings.condition.name)
-    name = "/".join((*parts[:2], settings.protocol.name))
+    how = " by likelihood" if settings.protocol.answer == "score" else ""
+    name = "/".join((*parts, settings.protocol.name)) + how
     hashed = {"config": config.of_result(settings), **origin}
     with open_run(settings.output_dir, parts, settings.protocol.name, hashed) as run_dir:
         manifest = provenance() | {
@@ -57,7 +58,6 @@ def run(settings: config.Root, *, group: str | None) -> None:
             "licence": dataset.licence,
             "notes": list(interview.dataset.notes),
         }
-        write_json(run_dir.path / "manifest.json", manifest)
         with track(
             settings.tracking,
             run_id=run_dir.digest[:16],
@@ -67,12 +67,14 @@ def run(settings: config.Root, *, group: str | None) -> None:
             folder=Path(settings.output_dir) / "wandb",
             job_type=settings.task.name,
         ) as tracker:
-            completions = answers(interview)
+            completions, fresh = answers(interview)
             records = interview.records(completions)
             result = score(interview, completions, records)
             write_results(run_dir, settings, records, result, title=name)
-            write_json(run_dir.path / "manifest.json", completed(manifest))
-            tracker.metrics(result["metrics"])
+            if fresh or not (run_dir.path / "manifest.json").is_file():
+                # A repeat computes nothing: who made the completions, and when, stays.
+                write_json(run_dir.path / "manifest.json", completed(manifest))
+            tracker.metrics(result)
             tracker.table("records", [record.to_json() for record in records])
             tracker.artifact(run_dir.path)
     rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
@@ -82,8 +84,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
     refuse_unscored(settings, records)
 
 
-def answers(interview: Interview) -> list[Completion]:
-    """The completions in the order of the questions, from the log or made now."""
+def answers(interview: Interview) -> tuple[list[Completion], bool]:
+    """The completions in the order of the questions; and whether any was made now."""
     settings = interview.settings
     requests = interview.requests()
     folder = log_folder(settings.output_dir, settings.model.name)
@@ -92,7 +94,7 @@ def answers(interview: Interview) -> list[Completion]:
         def advance(completion: Completion) -> None:
             meter.advance(unscored=int(interview.strict(completion).status != "ok"))
 
-        return complete(interview.model, requests, log, advance)
+        return complete(interview.model, requests, log, advance), log.appended
 
 
 def score(
@@ -113,6 +115,7 @@ def score(
                 verdict=verdict,
                 cluster=a.sample.cluster,
                 class_=interview.class_of(a.sample),
+                sample=a.sample.id,
             )
             for a, verdict in zip(asked, verdicts, strict=True)
         ]

@@ -50,7 +50,8 @@ def progress(total: int, description: str) -> Iterator[Meter]:
         try:
             yield lines
         finally:
-            lines.say()
+            if lines.done:
+                lines.say()
 
 
 def per_second(rate: float) -> str:
@@ -77,23 +78,23 @@ class _Bar:
 class _Lines:
     def __init__(self, total: int, description: str) -> None:
         self._total, self._description = total, description
-        self._done = self._unscored = 0
+        self.done = self._unscored = 0
         self._start = self._said = monotonic()
 
     def advance(self, n: int = 1, unscored: int = 0) -> None:
-        self._done += n
+        self.done += n
         self._unscored += unscored
-        if self._done < self._total and monotonic() - self._said >= EVERY_SECONDS:
+        if self.done < self._total and monotonic() - self._said >= EVERY_SECONDS:
             self.say()
 
     def say(self) -> None:
         self._said = monotonic()
         elapsed = self._said - self._start
-        parts = [f"{self._description}: {self._done}/{self._total}"]
-        if self._done and elapsed > 0:
-            rate = self._done / elapsed
+        parts = [f"{self._description}: {self.done}/{self._total}"]
+        if self.done and elapsed > 0:
+            rate = self.done / elapsed
             parts.append(per_second(rate))
-            if left := self._total - self._done:
+            if left := self._total - self.done:
                 parts.append(f"ETA {timedelta(seconds=round(left / rate))}")
         parts.append(f"{self._unscored} unscored")
         print(", ".join(parts), file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,9 +66,22 @@ def open_run(
     try:
         for unfinished in path.rglob(f"{TEMPORARY}*"):
             unfinished.unlink()
+        _refuse_another(path, digest(hashed))
         yield RunDir(path, digest(hashed))
     finally:
+        if not any(entry.name != LOCK for entry in path.iterdir()):  # it came to nothing
+            (path / LOCK).unlink(missing_ok=True)
+            path.rmdir()
         lock.release()
+
+
+def _refuse_another(path: Path, whole: str) -> None:
+    """Eight digits name a directory; the manifest has them all."""
+    manifest = path / "manifest.json"
+    if manifest.is_file() and json.loads(manifest.read_bytes()).get("run", whole) != whole:
+        raise ConfigError(
+            f"{path}: holds another run whose hash begins alike. Give another output_dir=FOLDER."
+        )
 
 
 def check_writable(output_dir: str | Path) -> None:

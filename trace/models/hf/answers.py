@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from trace.reasoning import split_reasoning
 from trace.records import Completion, LabelScore, Request
 
 CLOSE_THOUGHT = "\n</think>\n\n"
+NOT_FINITE = "the model's scores are not finite numbers; another model.engine.dtype may help"
 FINAL_CHANNEL = "<|channel|>final<|message|>"
 
 
@@ -82,6 +84,9 @@ class Runner:
             part = self._prefill(batch, spare=sum(len(branch) - 1 for branch in branches))
             logprobs = forward.label_logprobs(self.model, part, branches).tolist()
             for row, values in zip(batch, logprobs, strict=True):
+                if not all(map(math.isfinite, values)):
+                    out.append(Completion(key=row.key, finish="error", error=NOT_FINITE))
+                    continue
                 scores = {
                     label: LabelScore(logprob=value, tokens=len(branch))
                     for label, value, branch in zip(
@@ -105,6 +110,8 @@ class Runner:
         return [self._completion(row, ids) for row, ids in zip(rows, answers, strict=True)]
 
     def _completion(self, row: Row, ids: list[int]) -> Completion:
+        if not ids:
+            return Completion(key=row.key, finish="error", error=NOT_FINITE)
         ended = ids[-1] in self.ends
         # Harmony marks its channels with control tokens: they are needed to split the text.
         text = self.tokenizer.decode(ids, skip_special_tokens=self.style != "harmony")

@@ -14,7 +14,7 @@ from trace import config
 from trace.errors import ConfigError
 from trace.models.hf import batches, forward
 from trace.models.hf.answers import Row, Runner, row_of
-from trace.models.hf.load import Source
+from trace.models.hf.load import Source, model_errors
 from trace.records import Completion, Json, Request
 
 log = logging.getLogger(__name__)
@@ -27,8 +27,6 @@ RowGroup = list[list[Row]]
 
 class HfModel:
     """A causal language model in this process. Weights are loaded at the first real request."""
-
-    wants_planted = False
 
     def __init__(self, settings: config.Model) -> None:
         engine = settings.engine
@@ -48,7 +46,8 @@ class HfModel:
     @cached_property
     def tokenizer(self) -> Any:
         """The tokenizer with the chat template."""
-        return transformers.AutoTokenizer.from_pretrained(self.source.folder)
+        with model_errors(self.settings):
+            return transformers.AutoTokenizer.from_pretrained(self.source.folder)
 
     @cached_property
     def model(self) -> Any:
@@ -64,7 +63,9 @@ class HfModel:
     @cached_property
     def context(self) -> int:
         """How many tokens a prompt and its answer may have together."""
-        settings = transformers.AutoConfig.from_pretrained(self.source.folder).get_text_config()
+        with model_errors(self.settings):
+            whole = transformers.AutoConfig.from_pretrained(self.source.folder)
+        settings = whole.get_text_config()
         own = getattr(settings, "max_position_embeddings", None)
         sizes = [size for size in (own, self.settings.context) if size]
         if not sizes:
@@ -178,9 +179,20 @@ def is_out_of_memory(error: RuntimeError) -> bool:
 
 
 def device(name: str) -> torch.device:
-    """The device of that name; `auto` is the best there is."""
+    """The device of that name; `auto` is the best there is.
+
+    Raises:
+        ConfigError: this machine has no such device.
+    """
     if name != "auto":
-        return torch.device(name)
+        try:
+            return torch.zeros(0, device=name).device
+        except (RuntimeError, AssertionError) as error:  # torch raises either for what is missing
+            what = str(error).strip().splitlines()[0]
+            raise ConfigError(
+                f"model.engine.device={name}: cannot be used here ({what}). "
+                "Leave it out, or give cpu."
+            ) from error
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

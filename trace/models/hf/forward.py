@@ -93,7 +93,8 @@ def decode(
         finished: asked after every token of a row.
 
     Returns:
-        For each row its new tokens, the last one included.
+        For each row its new tokens, the last one included; nothing for a row whose scores were
+        not finite numbers at some step (an overflow of float16, say).
     """
     device = model.device
     lengths = [length for part in parts for length in part.lengths]
@@ -108,8 +109,13 @@ def decode(
     rows = list(range(len(lengths)))  # the row that each line of the cache holds
     live = set(rows)
     while True:
+        best, likeliest = logits.max(-1)
+        for row, finite in zip(rows, best.isfinite().tolist(), strict=True):
+            if row in live and not finite:
+                live.discard(row)
+                out[row] = []
         if pick is None:
-            tokens = logits.argmax(-1).tolist()
+            tokens = likeliest.tolist()
         else:
             tokens = [pick(row, logits[i]) if row in live else 0 for i, row in enumerate(rows)]
         for row, token in zip(rows, tokens, strict=True):

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from trace import assets, config
 from trace.errors import ConfigError
-from trace.records import Json
+from trace.records import Json, digest
 
 DESCRIPTION_FILES = ["*.json", "*.jinja", "tokenizer*", "*.model", "*.txt"]
-SAMPLE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Source:
             return safetensors_folder(self.settings.asset)
         if self._local:
             return self._local
-        with _hub_errors(self.settings):
+        with model_errors(self.settings):
             from huggingface_hub import snapshot_download
 
             return Path(
@@ -60,14 +61,17 @@ class Source:
                 "conversion": CONVERSION,
             }
         files = sorted(p for p in self.folder.iterdir() if p.is_file())
-        template = hashlib.sha256()
-        for path in files:
-            if path.suffix == ".jinja" or path.name.startswith("tokenizer"):
-                template.update(path.name.encode() + path.read_bytes())
+        template = {p.name: _file_hash(p) for p in files if _is_text_side(p)}
+        if self._local:  # what it holds tells it from others, not where it lies
+            return {
+                "source": "local",
+                "revision": digest({p.name: _file_hash(p) for p in files}),
+                "template": digest(template),
+            }
         return {
             "source": self.settings.id,
-            "revision": _sampled_hash(files) if self._local else self.folder.name,
-            "template": template.hexdigest(),
+            "revision": self.folder.name,
+            "template": digest(template),
         }
 
     def load_weights(self, **options: Any) -> Any:
@@ -75,7 +79,7 @@ class Source:
         from transformers import AutoModelForCausalLM
 
         hub = not self.settings.asset and self._local is None
-        with _hub_errors(self.settings):
+        with model_errors(self.settings):
             return AutoModelForCausalLM.from_pretrained(
                 self.settings.id if hub else self.folder,
                 revision=self.folder.name if hub else None,
@@ -85,25 +89,30 @@ class Source:
             )
 
 
-def _sampled_hash(files: list[Path]) -> str:
-    """A sha256 over small files whole, and over the size and both ends of large ones."""
-    out = hashlib.sha256()
-    for path in files:
-        size = path.stat().st_size
-        out.update(f"{path.name}:{size}:".encode())
-        with path.open("rb") as file:
-            out.update(file.read(SAMPLE_BYTES))
-            if size > SAMPLE_BYTES:
-                file.seek(max(SAMPLE_BYTES, size - SAMPLE_BYTES))
-                out.update(file.read(SAMPLE_BYTES))
-    return out.hexdigest()
+def _is_text_side(path: Path) -> bool:
+    return path.suffix == ".jinja" or path.name.startswith("tokenizer")
+
+
+def _file_hash(path: Path) -> str:
+    """The sha256 of a file; remembered in the cache by place, size and time of change."""
+    status = path.stat()
+    known = digest([str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino])
+    note = assets.cache_dir() / "hashes" / known
+    if note.is_file():
+        return note.read_text("utf-8")
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(sha256, "utf-8")
+    return sha256
 
 
 @contextmanager
-def _hub_errors(settings: config.Model) -> Iterator[None]:
+def model_errors(settings: config.Model) -> Iterator[None]:
+    """Turns what loading a model or its tokenizer can raise into a message for the user."""
     try:
         yield
-    except (OSError, ValueError) as error:  # what transformers and the hub client raise for both
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
         gate = (
             " It is gated: accept its licence on the hub, set HF_TOKEN." if settings.gated else ""
         )

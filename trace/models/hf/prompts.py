@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
+
+from jinja2 import TemplateError
 
 from trace.errors import ConfigError
 from trace.records import Request
 
 Tokenizer = Any
+TODAY = datetime(2026, 1, 1, tzinfo=UTC)
+"""What a template that prints today's date is told, so that a prompt is the same every day."""
 WORD_JOINER = "\u2060"
 
 
@@ -50,9 +55,19 @@ def render(tokenizer: Tokenizer, request: Request) -> str:
     """The request's messages in the model's chat template, ready to be answered."""
     special = control_tokens(tokenizer)
     messages = [{**m, "content": disarm(m["content"], special)} for m in request.messages]
-    text: str = tokenizer.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=True, **request.template_args
-    )
+    try:
+        text: str = tokenizer.apply_chat_template(
+            messages,
+            tokenize=False,
+            add_generation_prompt=True,
+            **{"strftime_now": TODAY.strftime, "date_string": TODAY.strftime("%d %b %Y")}
+            | dict(request.template_args),
+        )
+    except (TemplateError, ValueError, TypeError) as error:
+        raise ConfigError(
+            f"model.template_args: the chat template fails ({error}). Check the arguments against "
+            "the template in the model's folder."
+        ) from error
     return text
 
 
