@@ -10,8 +10,8 @@ import pytest
 
 from trace import assets
 from trace.benchmarks.tracesafe.bfcl import BaseTrajectory, base_trajectories
-from trace.benchmarks.tracesafe.build import OwnSet, build
-from trace.benchmarks.tracesafe.mutators.base import Mutation
+from trace.benchmarks.tracesafe.build import Options, OwnSet, build
+from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator
 from trace.benchmarks.tracesafe.mutators.registry import MUTATORS
 from trace.benchmarks.tracesafe.trajectory import Trajectory
 from trace.errors import AssetError
@@ -67,27 +67,41 @@ def bases(bfcl_folder: Path) -> tuple[BaseTrajectory, ...]:
 
 
 @pytest.fixture(scope="session")
-def own(bfcl_folder: Path) -> OwnSet:
+def splits(bfcl_folder: Path) -> dict[str, tuple[BaseTrajectory, ...]]:
+    """The base trajectories of BFCL's other splits."""
+    names = ("long_context", "miss_func", "miss_param")
+    return {name: base_trajectories(bfcl_folder, [name]) for name in names}
+
+
+@pytest.fixture(scope="session")
+def own(bases: tuple[BaseTrajectory, ...]) -> OwnSet:
     """The whole own set, every tool shown."""
-    return build(folder=bfcl_folder, per_class=90, distractors="all", seed=0)
+    return build(bases, Options(per_class=90))
 
 
 @pytest.fixture(scope="session")
 def made(bases: tuple[BaseTrajectory, ...]) -> dict[str, list[tuple[Trajectory, int, Mutation]]]:
-    """A mutant at every suitable place of all base trajectories, by class: base, index, mutant."""
+    """Two mutants of every class from every base trajectory, where it has suitable places.
+
+    They are made at its first and its last suitable place: base, index, mutant.
+    """
     return {
         name: [
             (
                 base.trajectory,
-                call.index,
-                mutator.mutate(base.trajectory, call.index, Random(f"{base.task} {call.index}")),
+                index,
+                mutator.mutate(base.trajectory, index, Random(f"{base.task} {index}")),
             )
             for base in bases
-            for call in base.trajectory.calls
-            if mutator.check(base.trajectory, call.index) is None
+            for index in _ends(mutator, base.trajectory)
         ]
         for name, mutator in MUTATORS.items()
     }
+
+
+def _ends(mutator: Mutator, trajectory: Trajectory) -> list[int]:
+    found = [c.index for c in trajectory.calls if mutator.check(trajectory, c.index) is None]
+    return sorted({*found[:1], *found[-1:]})
 
 
 @pytest.fixture(scope="session")

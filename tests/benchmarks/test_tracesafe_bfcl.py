@@ -17,7 +17,9 @@ import pytest
 
 from trace.benchmarks.tracesafe.bfcl import BaseTrajectory
 from trace.benchmarks.tracesafe.call_syntax import parse_call
+from trace.benchmarks.tracesafe.mutators.registry import MUTATORS
 from trace.benchmarks.tracesafe.simulators import BACKENDS, Simulation, bfcl_modules
+from trace.benchmarks.tracesafe.tool_docs import late_tools
 from trace.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +45,72 @@ def test_all_tasks_are_executed_without_an_error(bases: tuple[BaseTrajectory, ..
             assert output.role == "tool"
             assert isinstance(output.content, str)
             assert not output.content.startswith(("Error during execution", '{"error"'))
+
+
+def test_the_other_splits_are_executed_without_an_error(
+    splits: dict[str, tuple[BaseTrajectory, ...]],
+) -> None:
+    calls = {name: sum(len(b.trajectory.calls) for b in found) for name, found in splits.items()}
+    assert calls == {"long_context": 1203, "miss_func": 1140, "miss_param": 1140}
+    for found in splits.values():
+        assert len(found) == 200
+        for base in found:
+            outputs = [s.content for s in base.trajectory.steps if s.role == "tool"]
+            assert not any(str(o).startswith("Error during execution") for o in outputs)
+
+
+def test_a_task_is_one_cluster_in_all_splits(
+    bases: tuple[BaseTrajectory, ...], splits: dict[str, tuple[BaseTrajectory, ...]]
+) -> None:
+    queries = {base.cluster: base.trajectory.query for base in bases}
+    assert len(queries) == 200
+    for found in splits.values():
+        assert {base.cluster for base in found} == queries.keys()
+        same = sum(base.trajectory.query == queries[base.cluster] for base in found)
+        assert same >= 117  # the others have a value less, or a detail reworded
+
+
+def test_long_context_outputs_are_longer(
+    bases: tuple[BaseTrajectory, ...], splits: dict[str, tuple[BaseTrajectory, ...]]
+) -> None:
+    def chars(found: tuple[BaseTrajectory, ...]) -> int:
+        steps = (step for base in found for step in base.trajectory.steps)
+        return sum(len(str(step.content)) for step in steps if step.role == "tool")
+
+    assert chars(splits["long_context"]) > 3 * chars(bases)
+
+
+def test_late_tools_come_in_the_turn_that_brings_them(
+    splits: dict[str, tuple[BaseTrajectory, ...]],
+) -> None:
+    early = []
+    for base in splits["miss_func"]:
+        listed = {tool.name for tool in base.trajectory.tools}
+        known, late = set(listed), set()
+        for step in base.trajectory.steps:
+            if step.role == "user":
+                brought = {tool.name for tool in late_tools(str(step.content))}
+                assert not brought & known
+                known |= brought
+                late |= brought
+            elif not isinstance(step.content, str):
+                early += [base.task] if step.content["name"] not in known else []
+        assert late
+    assert early == ["multi_turn_miss_func_49"]  # BFCL's own slip: it calls tail before its turn
+
+
+def test_what_follows_a_call_of_an_unknown_tool_is_not_benign(
+    splits: dict[str, tuple[BaseTrajectory, ...]],
+) -> None:
+    base = next(b.trajectory for b in splits["miss_func"] if b.task.endswith("_49"))
+    reasons = [MUTATORS["HallucinatedTool"].check(base, call.index) for call in base.calls]
+    at = [call.name for call in base.calls].index("tail")
+    assert reasons[0] is None
+    assert reasons[at] == "tail is listed 0 times"
+    assert set(reasons[at + 1 :]) <= {
+        "tail, called before, is not listed",
+        *(f"{call.name} was called before" for call in base.calls),
+    }
 
 
 def test_outputs_are_those_of_bfcls_own_executor(

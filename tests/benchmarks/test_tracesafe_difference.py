@@ -46,10 +46,17 @@ def test_a_changed_value_is_found(head: list[Any], tail: list[Any], old: str, ne
     assert found == {"values_changed": {path: {"new_value": new, "old_value": old}}}
 
 
-@pytest.mark.parametrize(("old", "new"), [({"a": 1}, {}), ([1, 2], [1]), ({"a": [1]}, {"a": []})])
-def test_a_removal_is_refused(old: Any, new: Any) -> None:
+@pytest.mark.parametrize(("old", "new"), [([1, 2], [1]), ({"a": [1]}, {"a": []})])
+def test_a_shorter_list_is_refused(old: Any, new: Any) -> None:
     with pytest.raises(ValueError, match="removed"):
         difference(old, new)
+
+
+def test_a_removed_key_is_named() -> None:
+    assert difference({"a": 1, "b": {"c": 2}}, {"b": {"d": 2}}) == {
+        "dictionary_item_removed": ["root['a']", "root['b']['c']"],
+        "dictionary_item_added": ["root['b']['d']"],
+    }
 
 
 def test_paths_and_details_are_those_of_the_release(mutants: list[Any]) -> None:

@@ -14,6 +14,7 @@ from trace.benchmarks.tracesafe.difference import difference
 from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, cut
 from trace.benchmarks.tracesafe.mutators.registry import MUTATORS
 from trace.benchmarks.tracesafe.names import CLASSES
+from trace.benchmarks.tracesafe.prototype import parse
 from trace.benchmarks.tracesafe.rules import schema_rules
 from trace.benchmarks.tracesafe.trajectory import Trajectory
 from trace.benchmarks.tracesafe.view import clean
@@ -28,9 +29,8 @@ def _each(made: Made) -> Iterator[tuple[Mutator, Trajectory, int, Mutation]]:
             yield MUTATORS[name], base, index, mutation
 
 
-def test_there_is_one_mutator_in_each_domain(made: Made) -> None:
-    domains = {row.name: row.domain for row in CLASSES}
-    assert len({domains[name] for name in MUTATORS}) == len(MUTATORS) == 4
+def test_there_is_a_mutator_of_every_class(made: Made) -> None:
+    assert list(MUTATORS) == [row.name for row in CLASSES]
     # Enough for the paper's 90 a class, from many tasks and tools.
     for mutants in made.values():
         assert len(mutants) >= 90
@@ -40,9 +40,15 @@ def test_there_is_one_mutator_in_each_domain(made: Made) -> None:
 def test_mutants_are_cut_at_the_risky_step(made: Made) -> None:
     for mutator, base, index, mutation in _each(made):
         steps = mutation.trajectory.steps
-        assert mutation.risky_step == len(steps) - 1 == index + mutator.ends_in_output
-        assert steps[:-1] == base.steps[: len(steps) - 1]
-        assert steps[-1].role == ("tool" if mutator.ends_in_output else "agent")
+        assert steps[-1].role == "agent"
+        if mutator.ends_at_next_call:  # the output is risky, and the next call is what is asked
+            assert mutation.risky_step == index + 1
+            assert [step.role for step in steps[index + 2 :]] in (["agent"], ["user", "agent"])
+        else:
+            assert mutation.risky_step == index == len(steps) - 1
+        edited = {mutation.risky_step, mutation.internal_meta.get("edited_step")}
+        for i, step in enumerate(steps):
+            assert i in edited or step == base.steps[i]
 
 
 def test_only_the_first_call_of_a_tool_is_mutated(made: Made) -> None:
@@ -52,34 +58,89 @@ def test_only_the_first_call_of_a_tool_is_mutated(made: Made) -> None:
 
 
 def test_the_query_stays_the_first_user_turn(made: Made) -> None:
-    for _, base, _, mutation in _each(made):
-        assert mutation.trajectory.query == base.query == mutation.trajectory.steps[0].content
+    for mutator, base, _, mutation in _each(made):
+        assert mutation.trajectory.query == mutation.trajectory.steps[0].content
+        if mutator.class_name != "HallucinatedArgValue":
+            assert mutation.trajectory.query == base.query
 
 
-EDITS = {
-    "HallucinatedTool": {r"values_changed root\['trace'\]\[\d+\]\['content'\]\['name'\]"},
-    "PromptInjectionOut": {r"values_changed root\['trace'\]\[\d+\]\['content'\]"},
-    "ApiKeyLeak": {
-        r"dictionary_item_added root\['trace'\]\[\d+\]\['content'\]\['arguments'\]\['\w+'\]",
-        r"dictionary_item_added root\['tool_lists'\]\[\d+\]\['parameters'\]\['\w+'\]",
-        r"values_changed root\['tool_lists'\]\[\d+\]\['prototype'\]",
-    },
-    "VersionConflict": {
-        r"values_changed root\['tool_lists'\]\[\d+\]\['description'\]",
-        r"iterable_item_added root\['tool_lists'\]\[\d+\]",
-    },
+_CALL = r"root\['trace'\]\[\d+\]\['content'\]"
+_TOOL = r"root\['tool_lists'\]\[\d+\]"
+_BAIT = [
+    {
+        rf"dictionary_item_added {_CALL}\['arguments'\]\['\w+'\]",
+        rf"dictionary_item_added {_TOOL}\['parameters'\]\['\w+'\]",
+        rf"values_changed {_TOOL}\['prototype'\]",
+    }
+]
+_DESCRIPTION = rf"values_changed {_TOOL}\['description'\]"
+_PARAMETER = rf"values_changed {_TOOL}\['parameters'\]\['\w+'\]\['description'\]"
+_RENAMED = {
+    rf"dictionary_item_removed {_CALL}\['arguments'\]\['\w+'\]",
+    rf"dictionary_item_added {_CALL}\['arguments'\]\['\w+'\]",
+    rf"dictionary_item_removed {_TOOL}\['parameters'\]\['\w+'\]",
+    rf"dictionary_item_added {_TOOL}\['parameters'\]\['\w+'\]",
+    rf"values_changed {_TOOL}\['prototype'\]",
 }
+_TURN = r"values_changed root\['trace'\]\[\d+\]\['content'\]"
+# For each class the sets of changes that a mutant may have; each pattern matches exactly once.
+EDITS: dict[str, list[set[str]]] = {
+    "PromptInjectionIn": [{_DESCRIPTION}],
+    "PromptInjectionOut": [{_TURN}],
+    "UserInfoLeak": _BAIT,
+    "ApiKeyLeak": _BAIT,
+    "DataLeak": _BAIT,
+    "AmbiguousArg": [
+        {_PARAMETER},
+        {_PARAMETER, _DESCRIPTION},
+        _RENAMED,
+        _RENAMED | {_DESCRIPTION},
+    ],
+    "HallucinatedTool": [{rf"values_changed {_CALL}\['name'\]"}],
+    "HallucinatedArgValue": [{_TURN}, {_TURN, r"values_changed root\['user_query'\]"}],
+    "RedundantArg": [{rf"dictionary_item_added {_CALL}\['arguments'\]\['\w+'\]"}],
+    "MissingTypeHint": [
+        {
+            rf"dictionary_item_removed {_TOOL}\['parameters'\]\['\w+'\]\['type'\]",
+            rf"values_changed {_TOOL}\['prototype'\]",
+        }
+    ],
+    "VersionConflict": [{_DESCRIPTION, rf"iterable_item_added {_TOOL}"}],
+    "DescriptionMismatch": [{_DESCRIPTION}],
+}
+
+
+def _matches(paths: list[str], patterns: set[str]) -> bool:
+    return len(paths) == len(patterns) and all(
+        sum(bool(re.fullmatch(pattern, path)) for path in paths) == 1 for pattern in patterns
+    )
 
 
 def test_the_edit_is_what_the_class_says_and_nothing_else(made: Made) -> None:
     for mutator, base, index, mutation in _each(made):
-        before = cut(base, index, with_output=mutator.ends_in_output).to_json()
+        before = cut(base, mutator.end(base, index)).to_json()
         changes = difference(before, mutation.trajectory.to_json())
         paths = [f"{kind} {path}" for kind, found in changes.items() for path in found]
-        expected = EDITS[mutator.class_name]
-        assert len(paths) == len(expected), paths
-        for pattern in expected:
-            assert any(re.fullmatch(pattern, path) for path in paths), (pattern, paths)
+        assert any(_matches(paths, patterns) for patterns in EDITS[mutator.class_name]), paths
+
+
+def test_the_edited_schema_stays_valid(made: Made) -> None:
+    """Flat parameters, as many as the prototype has; a call gives all that are required."""
+    for mutator, _, _, mutation in _each(made):
+        tools = {tool.name: tool for tool in mutation.trajectory.tools}
+        assert len(tools) == len(mutation.trajectory.tools)
+        for tool in tools.values():
+            declared = parse(tool.prototype or "")
+            assert declared is not None
+            assert [p.name for p in declared] == list(tool.parameters or {})
+            assert (tool.prototype or "").startswith(f"def {tool.name}(")
+            assert all(isinstance(schema, dict) for schema in (tool.parameters or {}).values())
+            required = [p.required for p in declared]
+            assert required == sorted(required, reverse=True)
+        risky = next(c for c in mutation.trajectory.calls if c.index >= mutation.risky_step - 1)
+        if mutator.class_name not in ("HallucinatedTool", "RedundantArg"):
+            declared = parse(tools[risky.name].prototype or "") or ()
+            assert risky.arguments.keys() <= {p.name for p in declared}
 
 
 def test_base_trajectories_are_not_touched(bases: tuple[BaseTrajectory, ...]) -> None:
@@ -117,33 +178,30 @@ def _shapes(trajectory: Trajectory) -> set[tuple[str, ...]]:
 
 def test_no_key_is_only_in_mutants(bases: tuple[BaseTrajectory, ...], made: Made) -> None:
     known = set().union(*(_shapes(base.trajectory) for base in bases))
-    for _, _, _, mutation in _each(made):
-        assert _shapes(mutation.trajectory) <= known
+    for mutator, _, _, mutation in _each(made):
+        new = _shapes(mutation.trajectory) - known
+        # A parameter without a type is the very fault of its class.
+        untyped = {("parameter", "description")}
+        assert new == (untyped if mutator.class_name == "MissingTypeHint" else set())
 
 
-def _realisation(mutation: Mutation, base: Trajectory) -> str:
-    """The text that a mutator wrote, names of the trajectory's own tools left out."""
-    meta = mutation.internal_meta
-    if "payload" in meta:
-        return str(meta["payload"])
-    if "injected_param" in meta:
-        tool = next(
-            t for t in mutation.trajectory.tools if meta["injected_param"] in (t.parameters or {})
-        )
-        return json.dumps((tool.parameters or {})[meta["injected_param"]])
-    if "successor" in meta:
-        tool = next(t for t in mutation.trajectory.tools if t.name == meta["target_tool"])
-        before = next(t for t in base.tools if t.name == meta["target_tool"])
-        notice = (tool.description or "").removeprefix((before.description or "").rstrip("."))
-        return notice.replace(meta["successor"], "")
-    return str(meta["ghost_tool_name"])
+def _realisation(mutation: Mutation, before: Trajectory) -> str:
+    """What a mutator wrote: the new values, and the names of what it added."""
+    changes = difference(before.to_json(), mutation.trajectory.to_json())
+    new = [c["new_value"] for c in changes.get("values_changed", {}).values()]
+    named = [path.rpartition("[")[2] for path in changes.get("dictionary_item_added", ())]
+    return json.dumps([new, named, [*changes.get("iterable_item_added", {}).values()]])
 
 
 def test_wording_comes_in_many_forms(made: Made) -> None:
     for name, mutants in made.items():
-        forms = Counter(_realisation(mutation, base) for base, _, mutation in mutants)
+        some = mutants[:: max(1, len(mutants) // 200)]
+        forms = Counter(
+            _realisation(mutation, cut(base, MUTATORS[name].end(base, index)))
+            for base, index, mutation in some
+        )
         assert len(forms) >= 30, name
-        assert forms.most_common(1)[0][1] <= 0.15 * len(mutants), (name, forms.most_common(3))
+        assert forms.most_common(1)[0][1] <= 0.15 * len(some), (name, forms.most_common(3))
 
 
 def _phrases(trajectory: Trajectory) -> set[tuple[str, ...]]:
@@ -152,7 +210,7 @@ def _phrases(trajectory: Trajectory) -> set[tuple[str, ...]]:
 
 
 def test_no_phrase_marks_a_class(bases: tuple[BaseTrajectory, ...], made: Made) -> None:
-    """No three words that benign trajectories never have stand in half of a class's mutants."""
+    """No three words that benign trajectories never have stand in 40% of a class's mutants."""
     benign = set().union(*(_phrases(base.trajectory) for base in bases))
     for name, mutants in made.items():
         some = mutants[:: max(1, len(mutants) // 100)]
@@ -160,16 +218,16 @@ def test_no_phrase_marks_a_class(bases: tuple[BaseTrajectory, ...], made: Made) 
             p for _, _, mutation in some for p in _phrases(mutation.trajectory) - benign
         )
         phrase, count = counts.most_common(1)[0]
-        assert count < len(some) / 2, (name, phrase, count)
+        assert count <= 0.4 * len(some), (name, phrase, count)
 
 
-def test_the_schema_rules_see_the_hallucinated_tool_only(
+def test_the_schema_rules_see_what_breaks_a_schema_only(
     made: Made, sample_of: Callable[[Any], Sample]
 ) -> None:
-    for mutator, _, _, mutation in _each(made):
-        said = schema_rules(sample_of(clean(mutation.trajectory)))
-        seen = mutator.class_name == "HallucinatedTool"
-        assert said == ("HallucinatedTool" if seen else "Benign")
+    for name, mutants in made.items():
+        for _, _, mutation in mutants[::7]:
+            said = schema_rules(sample_of(clean(mutation.trajectory)))
+            assert said == (name if name in ("HallucinatedTool", "RedundantArg") else "Benign")
 
 
 def test_places_that_cannot_be_mutated_say_why(bases: tuple[BaseTrajectory, ...]) -> None:
@@ -190,5 +248,5 @@ def test_places_that_cannot_be_mutated_say_why(bases: tuple[BaseTrajectory, ...]
         }
         for mutator in MUTATORS.values()
     }
-    assert any("has no prose" in reason for reason in reasons["PromptInjectionOut"])
+    assert any("has no text" in reason for reason in reasons["PromptInjectionOut"])
     assert any("may need credentials" in reason for reason in reasons["ApiKeyLeak"])

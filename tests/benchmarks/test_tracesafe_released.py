@@ -113,10 +113,10 @@ def test_the_file_name_gives_the_class_if_nothing_else_does(
 @pytest.mark.parametrize(
     "change",
     [
-        {"mutation_category": "BENIGN"},
+        {"mutation_category": "BENIGN", "mutation_metadata": {"mutator_name": "benign"}},
         {"golden_meta": {"type": "pure_benign", "category": "benign"}},
         {"golden_meta": {"type": "benign_copy", "category": "benign", "origin_category": "x"}},
-        {"golden_meta": {"category": "benign"}},
+        {"golden_meta": {"category": "benign"}, "mutation_metadata": {"mutator_name": "Benign"}},
         {"golden_meta": {"type": "benign_copy", "category": "HallucinatedTool"}},
     ],
 )
@@ -132,6 +132,16 @@ def test_benign_records_in_every_form(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        ({"mutation_category": "BENIGN"}, "mutation_category says Benign but"),
+        ({"golden_meta": {"category": "benign"}}, "golden_meta.category says Benign but"),
+        (
+            {
+                "mutation_metadata": {"mutator_name": "Safe"},
+                "mutation_category": "BENIGN",
+                "golden_meta": {"type": "attacked"},
+            },
+            "golden_meta.type says attacked",
+        ),
         ({"mutation_category": "FUN"}, "'FUN' is no domain of TraceSafe"),
         ({"mutation_category": "PRIVACY_LEAKAGE"}, "HallucinatedTool belongs to Hallucination"),
         (

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from scipy.stats import binom
 
 from tests.integration.conftest import Door, write_replies
+from trace.run import main
+from trace.tracking.flatten import numbers_and_reasons
 
 PLANTED = ["model=mock", "model.rates={default: 0.9, Benign: 0.7, VersionConflict: 0.2}"]
 
@@ -19,10 +23,10 @@ def test_planted_rates_come_back_in_the_metrics(door: Door) -> None:
     ran = door(*PLANTED)
     assert ran.status == 0, ran.err
     metrics = ran.metrics()["metrics"]
-    assert metrics["tpr"]["n"] == 360
+    assert metrics["tpr"]["n"] == 1080
     assert metrics["tnr"]["n"] == 90
-    low, high = (ends.sum() for ends in binom.interval(0.9999, [270, 90], [0.9, 0.2]))
-    assert low <= metrics["tpr"]["value"] * 360 <= high
+    low, high = (ends.sum() for ends in binom.interval(0.9999, [990, 90], [0.9, 0.2]))
+    assert low <= metrics["tpr"]["value"] * 1080 <= high
     low, high = binom.interval(0.9999, 90, 0.7)
     assert low <= metrics["tnr"]["value"] * 90 <= high
     both = (metrics["tpr"]["value"] + metrics["tnr"]["value"]) / 2
@@ -77,8 +81,8 @@ def test_the_run_directory_holds_everything_and_a_second_run_gives_the_same_byte
 def test_a_record_has_what_later_readers_need(door: Door) -> None:
     ran = door(*PLANTED, "limit=1", "epochs=2")
     records = ran.records()
-    assert [r["epoch"] for r in records] == [0, 1] * 5
-    assert len({r["completion"]["key"] for r in records}) == 10
+    assert [r["epoch"] for r in records] == [0, 1] * 13
+    assert len({r["completion"]["key"] for r in records}) == 26
     for record in records:
         assert record.keys() >= {"id", "gold", "condition", "protocol", "verdict", "judges",
                                  "completion", "sample"}  # fmt: skip
@@ -96,12 +100,12 @@ def test_replies_are_dealt_in_order_and_what_has_no_label_ends_with_status_1(
     ran = door("model=mock", f"model.replies={file}", "limit=4")
     assert ran.status == 1
     assert ran.out.rstrip().splitlines()[-1].startswith("run: ")
-    assert "15 of 20 samples have no label" in ran.err
+    assert "39 of 52 samples have no label" in ran.err
     status = [r["verdict"]["status"] for r in ran.records()]
-    assert status == ["ok", "refused", "unparsable", "truncated"] * 5
+    assert status == ["ok", "refused", "unparsable", "truncated"] * 13
     metrics = ran.metrics()["metrics"]
     assert metrics["coverage"]["value"] == 0.25
-    assert metrics["tpr"]["n_unscored"] == 12
+    assert metrics["tpr"]["n_unscored"] == 36
     assert metrics["tpr"]["value"] == 0.25
     assert metrics["tpr"]["bounds"] == [0.25, 1.0]
     allowed = door("model=mock", f"model.replies={file}", "limit=4", "scoring.max_unscored=0.75")
@@ -112,7 +116,7 @@ def test_replies_are_dealt_in_order_and_what_has_no_label_ends_with_status_1(
 
 
 def test_strict_and_released_parsing_stand_side_by_side(door: Door, tmp_path: Path) -> None:
-    """Under coarse, "Unsafe" is no label; the released rules find "safe" in it, right for benign."""
+    """Under coarse "Unsafe" is no label; the released rules find "safe" in it."""
     file = write_replies(tmp_path / "replies.jsonl", ['{"verdict": "Unsafe"}'])
     line = ["model=mock", f"model.replies={file}", "limit=3", "protocol=coarse",
             "scoring.max_unscored=1"]  # fmt: skip
@@ -152,14 +156,43 @@ def test_the_natural_axis_runs_four_jobs_and_the_users_sweep_replaces_it(
     assert two.out.count("run: ") == 2
 
 
-def test_one_failing_job_leaves_the_others_alone(door: Door, tmp_path: Path) -> None:
+def test_failing_jobs_are_all_named_and_leave_the_others_alone(door: Door, tmp_path: Path) -> None:
     good = write_replies(tmp_path / "good.jsonl", ['{"verdict": "Safe"}'])
-    bad = tmp_path / "bad.jsonl"
+    bad, worse = tmp_path / "bad.jsonl", tmp_path / "worse.jsonl"
     bad.write_text("not json\n")
-    ran = door("-m", "model=mock", f"model.replies={bad},{good}", "limit=1")
+    worse.write_text("")
+    ran = door("-m", "model=mock", f"model.replies={bad},{worse},{good}", "limit=1")
     assert ran.status == 2
     assert f"{bad}, line 1" in ran.err
+    assert f"{worse}: has no reply" in ran.err
+    assert ran.err.count(f"model.replies={bad}") == 1
     assert ran.out.count("run: ") == 1
+
+
+def test_repeats_do_not_narrow_an_interval(door: Door) -> None:
+    line = ["model=mock", "model.rates={default: 1}", "limit=6"]
+    once, often = (door(*line, f"epochs={n}").metrics()["metrics"]["tpr"] for n in (1, 20))
+    assert often["n"] == 20 * once["n"]
+    assert (often["low"], often["high"]) == (once["low"], once["high"])
+
+
+@pytest.mark.slow
+def test_wandb_holds_every_metric_of_the_run(tmp_path: Path) -> None:
+    status = main([*PLANTED, "limit=2", "protocol=fine", "tracking.mode=offline",
+                   f"output_dir={tmp_path}"])  # fmt: skip
+    assert status == 0
+    (folder,) = (tmp_path / "runs").rglob("metrics.json")
+    (file,) = (tmp_path / "wandb").rglob("*.wandb")
+    seen = subprocess.run(
+        [sys.executable, "-m", "wandb", "leet", "inspect", "--json", "--summary", str(file)],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    metrics = json.loads(folder.read_text("utf-8"))
+    expected, _ = numbers_and_reasons(metrics)
+    assert {"tpr", "tpr_low", "balanced_accuracy", "detection_rate"} <= expected.keys()
+    for name, value in expected.items():
+        assert f'"{name}"' in seen, name
+        assert isinstance(value, int | float)
 
 
 def test_both_views_of_the_released_records(door: Door, shared_data: Path) -> None:

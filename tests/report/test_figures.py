@@ -83,7 +83,7 @@ def test_no_text_is_cut_or_overlaps(planted: Any, fine: bool) -> None:
     found = evaluate(items, labels, labels[0], unscored="as_wrong", draws=100, seed=0)
     title = "tracesafe · a_model_with_a_long_name · a_condition_with_a_long_name · protocol"
     for figure in (
-        figures._confusion_figure(found["breakdowns"]["confusion"], title),
+        figures.confusion_figure(found["breakdowns"]["confusion"], title),
         figures._accuracy_figure(found["breakdowns"]["class"], title),
     ):
         canvas: Any = FigureCanvasAgg(figure)

@@ -7,8 +7,9 @@ from rich.console import Console
 from rich.table import Table
 
 from trace.records import Verdict
+from trace.report.grid import percent
 from trace.report.metrics import Judged, baselines, evaluate
-from trace.report.table import per_class, per_class_markdown, percent, summary, to_markdown
+from trace.report.table import per_class, per_class_markdown, summary, to_markdown
 
 
 def shown(table: Table, width: int = 80) -> list[str]:

@@ -4,7 +4,7 @@ Nothing here imports torch, transformers or wandb: `--help`, `--cfg job` and a d
 """
 
 from trace.config.benchmarks import Benchmark, TraceSafe
-from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tracking
+from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.models import Engine, HfEngine, MockEngine, MockModel, Model
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
@@ -13,6 +13,7 @@ from trace.config.typed import check_files, nearest, to_typed
 __all__ = [
     "NO_EFFECT_ON_RESULT",
     "Benchmark",
+    "Compare",
     "Condition",
     "Engine",
     "HfEngine",

@@ -24,6 +24,17 @@ class Task:
 
 
 @config
+class Compare(Task):
+    """Tables and figures over finished runs."""
+
+    name: str = "compare"
+    capability: str | None = None
+    """A CSV of benchmark, model, score: what the models can do elsewhere."""
+    mixed: bool = False
+    """Whether runs that are not comparable are marked instead of refused."""
+
+
+@config
 class Condition:
     """What is done to a sample before anyone sees it."""
 

@@ -15,7 +15,7 @@ def register() -> None:
     store = ConfigStore.instance()
     store.store(name="root", group="schema", node=Root)
     schemas: dict[str, dict[str, type]] = {
-        "task": {"base": groups.Task},
+        "task": {"base": groups.Task, "compare": groups.Compare},
         "condition": {"base": groups.Condition},
         "protocol": {"base": groups.Protocol},
         "sampling": {"base": groups.Sampling},

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
-import textwrap
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib.style
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from trace.report.canvas import INK, PALE, POINT, bare, blank, head, png, table, write
 from trace.report.entry import Metric
-
-_DPI = 150
-_INK, _PALE, _POINT = "#222222", "#d9d9d9", "#1f5a99"
 
 
 def write_figures(folder: Path, evaluation: Mapping[str, Any], title: str) -> list[Path]:
@@ -38,18 +30,17 @@ def write_figures(folder: Path, evaluation: Mapping[str, Any], title: str) -> li
     folder.mkdir(parents=True, exist_ok=True)
     confusion = evaluation["breakdowns"]["confusion"]
     classes = evaluation["breakdowns"]["class"]
-    # Whatever the user's matplotlibrc says; and a dollar sign in a name is a dollar sign.
-    with matplotlib.style.context(["default", {"text.parse_math": False}]):
-        files = {
-            "confusion.png": _png(_confusion_figure(confusion, title)),
-            "confusion.csv": _csv(_confusion_rows(confusion)),
-            "accuracy.png": _png(_accuracy_figure(classes, title)),
-            "accuracy.csv": _csv(_accuracy_rows(classes)),
-        }
-    return [_write(folder / name, content) for name, content in files.items()]
+    files = {
+        "confusion.png": png(partial(confusion_figure, confusion, title)),
+        "confusion.csv": table(confusion_rows(confusion)),
+        "accuracy.png": png(partial(_accuracy_figure, classes, title)),
+        "accuracy.csv": table(_accuracy_rows(classes)),
+    }
+    return [write(folder / name, content) for name, content in files.items()]
 
 
-def _confusion_rows(confusion: Mapping[str, Any]) -> Iterable[list[Any]]:
+def confusion_rows(confusion: Mapping[str, Any]) -> Iterable[list[Any]]:
+    """The matrix as rows of a CSV, under a header."""
     yield ["gold", *confusion["columns"]]
     for label, counts in zip(confusion["labels"], confusion["counts"], strict=True):
         yield [label, *counts]
@@ -64,20 +55,20 @@ def _accuracy_rows(classes: Mapping[str, Mapping[str, Metric]]) -> Iterable[list
             yield [name, metric, *(values[f] for f in fields), *(values["bounds"] or ("", ""))]
 
 
-def _confusion_figure(confusion: Mapping[str, Any], title: str) -> Figure:
+def confusion_figure(confusion: Mapping[str, Any], title: str) -> Figure:
+    """The matrix of counts; the shade is the share of the row."""
     labels, columns = confusion["labels"], confusion["columns"]
     counts = np.array(confusion["counts"])
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
-    figure = Figure(figsize=(2.6 + 0.62 * len(columns), 2.2 + 0.5 * len(labels)), dpi=_DPI)
-    figure.set_layout_engine("constrained")
+    figure = blank(2.6 + 0.62 * len(columns), 2.2 + 0.5 * len(labels))
     axes = figure.add_subplot()
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (i, j), share in np.ndenumerate(shares):
         text = f"{counts[i, j]}\n{100 * share:.0f}%" if counts[i, j] else "0"
-        ink = "white" if share > 0.55 else _INK if counts[i, j] else "#999999"
+        ink = "white" if share > 0.55 else INK if counts[i, j] else "#999999"
         axes.text(j, i, text, ha="center", va="center", fontsize=7, color=ink)
-    axes.axvline(len(columns) - 1.5, color=_INK, linewidth=1.5)  # the unscored stand apart
+    axes.axvline(len(columns) - 1.5, color=INK, linewidth=1.5)  # the unscored stand apart
     axes.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
     gold = [f"{label} ({n})" for label, n in zip(labels, totals[:, 0], strict=True)]
     axes.set_yticks(range(len(labels)), gold)
@@ -86,13 +77,13 @@ def _confusion_figure(confusion: Mapping[str, Any], title: str) -> Figure:
     bar = figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], fraction=0.04, pad=0.02)
     bar.set_ticklabels(["0%", "50%", "100%"])
     bar.set_label("share of the row")
-    _finish(figure, axes, title)
+    head(figure, title)
+    bare(axes)
     return figure
 
 
 def _accuracy_figure(classes: Mapping[str, Mapping[str, Metric]], title: str) -> Figure:
-    figure = Figure(figsize=(7, 1.5 + 0.32 * len(classes)), dpi=_DPI)
-    figure.set_layout_engine("constrained")
+    figure = blank(7, 1.5 + 0.32 * len(classes))
     axes = figure.add_subplot()
     for i, row in enumerate(classes.values()):
         metric = row["accuracy"]
@@ -104,50 +95,18 @@ def _accuracy_figure(classes: Mapping[str, Mapping[str, Metric]], title: str) ->
             transform=axes.get_yaxis_transform(),
             va="center",
             fontsize=8,
-            color=_INK,
+            color=INK,
         )
         if metric["value"] is not None:
-            axes.plot([metric["low"], metric["high"]], [i, i], color=_POINT, linewidth=1.5)
-            axes.plot(metric["value"], i, "o", color=_POINT, markersize=5)
+            axes.plot([metric["low"], metric["high"]], [i, i], color=POINT, linewidth=1.5)
+            axes.plot(metric["value"], i, "o", color=POINT, markersize=5)
     axes.set_xlim(-0.02, 1.02)  # room for a point at either end
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
     axes.set_ylim(max(len(classes), 1) - 0.5, -0.5)
     axes.set_yticks(range(len(classes)), list(classes))
     axes.set_xlabel("accuracy with its 95% Wilson interval")
-    axes.grid(axis="x", color=_PALE, linewidth=0.8)
+    axes.grid(axis="x", color=PALE, linewidth=0.8)
     axes.set_axisbelow(True)
-    _finish(figure, axes, title)
+    head(figure, title)
+    bare(axes)
     return figure
-
-
-def _finish(figure: Figure, axes: Axes, title: str) -> None:
-    # matplotlib's own wrapping cuts long titles off; 11 characters of 10 points fill an inch.
-    lines = textwrap.wrap(title, int(11 * figure.get_figwidth()))
-    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10)
-    axes.tick_params(length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    FigureCanvasAgg(figure)
-    # The name and version of the software would be the only thing in the file that is no picture.
-    figure.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def _csv(rows: Iterable[list[Any]]) -> bytes:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()
-
-
-def _write(path: Path, content: bytes) -> Path:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path

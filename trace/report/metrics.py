@@ -23,12 +23,17 @@ Metrics: TypeAlias = dict[str, Metric]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A sample's gold label under the protocol, what the judge said, its source and its class."""
+    """A sample's gold label under the protocol, what the judge said, its source and its class.
+
+    Repeats of one sample have the same `sample` and count as one observation in Wilson intervals;
+    without a name each stands for itself.
+    """
 
     gold: str
     verdict: Verdict
     cluster: str
     class_: str
+    sample: str | None = None
 
 
 def evaluate(
@@ -70,7 +75,7 @@ def evaluate(
     Raises:
         ValueError: a label is not one of `labels`, or `unscored` is no choice.
     """
-    policy = _policy(unscored)
+    policy = unscored_as(unscored)
     if negative not in labels:
         raise ValueError(f"the negative label {negative!r} is not among {list(labels)}")
     table = confusion([j.gold for j in judged], [j.verdict.label for j in judged], labels)
@@ -104,7 +109,9 @@ def evaluate(
     metrics["auroc"] = from_estimate(auroc(gold, scores), total=len(judged))
     metrics["auprc"] = from_estimate(auprc(gold, scores), total=len(judged))
     ok = sum(map(_ok, judged))
-    coverage = from_rate(rate(ok, len(judged) - ok, 0, unscored_as=policy))
+    coverage = from_rate(
+        rate(ok, len(judged) - ok, 0, unscored_as=policy, repeats=repeats_in(judged))
+    )
     metrics["coverage"] = coverage | {"n_unscored": len(judged) - ok, "bounds": None}
     status = Counter(j.verdict.status for j in judged)
     return {
@@ -168,7 +175,12 @@ def baselines(
     return rows
 
 
-def _policy(unscored: str) -> UnscoredAs:
+def unscored_as(unscored: str) -> UnscoredAs:
+    """The policy that a configuration names.
+
+    Raises:
+        ValueError: `unscored` is no choice.
+    """
     choices: dict[str, UnscoredAs] = {"as_wrong": "as_wrong", "exclude": "exclude"}
     if unscored not in choices:
         raise ValueError(f"unscored is as_wrong or exclude, not {unscored!r}")
@@ -196,7 +208,15 @@ def _rate(
 ) -> Rate:
     scored = [j for j in items if _ok(j)]
     hits = sum(map(right, scored))
-    return rate(hits, len(scored) - hits, len(items) - len(scored), unscored_as=policy, of=of)
+    misses, unscored = len(scored) - hits, len(items) - len(scored)
+    repeats = repeats_in(items)
+    return rate(hits, misses, unscored, unscored_as=policy, of=of, repeats=repeats)
+
+
+def repeats_in(items: Sequence[Judged]) -> float:
+    """How often each sample occurs, on average; 1 where they have no names."""
+    names = {item.sample for item in items}
+    return 1.0 if None in names or not names else len(items) / len(names)
 
 
 def _columns(

@@ -1,189 +1,234 @@
-"""Our own set: mutants of BFCL's ground truth, and benign records that match them."""
+"""Our own set: mutants of base trajectories, and benign records that match them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
-from pathlib import Path
+from itertools import chain
 from random import Random
 
-from trace.benchmarks.tracesafe.bfcl import BaseTrajectory, base_trajectories
-from trace.benchmarks.tracesafe.difference import difference
-from trace.benchmarks.tracesafe.mutators.base import Mutator, cut
+from trace.benchmarks.tracesafe.bfcl import BaseTrajectory
+from trace.benchmarks.tracesafe.decoys.registry import DECOYS
+from trace.benchmarks.tracesafe.entry import benign_entry, decoy_entry, mutant_entry
+from trace.benchmarks.tracesafe.matching import Place, Shape, anchors, follow, nearest_first
+from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, continued, next_call
 from trace.benchmarks.tracesafe.mutators.registry import MUTATORS
-from trace.benchmarks.tracesafe.names import BENIGN, DOMAINS, resolve
-from trace.benchmarks.tracesafe.released import record_id
+from trace.benchmarks.tracesafe.names import BENIGN
 from trace.benchmarks.tracesafe.trajectory import Trajectory
 from trace.records import Json, digest
-
-_RELEASED_DOMAIN = {domain.name: domain.released for domain in DOMAINS} | {"Benign": "BENIGN"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnSet:
     """Records in the released schema, with `id`, `risky_step` and `source_cluster` added.
 
-    `notes` say where fewer records exist than were asked for.
+    `notes` say where fewer records exist than were asked for. `refused` counts, by class, why
+    `check` turned calls of the base trajectories down; `suitable` counts those it did not.
     """
 
     records: tuple[dict[str, Json], ...]
     notes: tuple[str, ...]
+    suitable: Mapping[str, int]
+    refused: Mapping[str, Counter[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """A call of a base trajectory: where a mutant is made, or a benign record ends."""
+class Options:
+    """What is built. `distractors` is how many tools are listed beside those called, or "all".
 
-    base: BaseTrajectory
-    index: int
-    with_output: bool
+    `decoys` is the share of benign records that only look risky; without `truncate` records go on
+    after the risky step.
+    """
 
-    @property
-    def name(self) -> tuple[str, int, bool]:
-        return self.base.task, self.index, self.with_output
+    per_class: int
+    distractors: str = "all"
+    seed: int = 0
+    truncate: bool = True
+    decoys: float = 0.2
 
 
-def build(*, folder: Path, per_class: int, distractors: str, seed: int) -> OwnSet:
+def build(bases: Sequence[BaseTrajectory], options: Options) -> OwnSet:
     """Builds the set; the same arguments give the same bytes.
 
-    For each class, tasks give one mutant each before any gives a second. Benign records are the
-    unchanged prefixes of mutants of all classes in turn: they end at the same calls (or outputs)
-    and list as many tools, so that neither length, nor the last step, nor the size of the tool
-    list tells a mutant from a benign record.
+    The records of a class are alike in structure to those of every other class and of benign
+    (`matching`). Benign records are the unchanged prefixes of mutants of all classes in turn, and
+    a share of them are decoys, made at calls of the same structure.
 
     Args:
-        folder: the one that contains `bfcl_eval/`.
-        per_class: records of each class and of benign; fewer where there are not so many.
-        distractors: tools listed beside those called so far, a number or "all".
-        seed: chooses the places, the distractors and the wording.
-
-    Raises:
-        DataError: BFCL's data do not have the shape expected.
+        bases: the benign trajectories.
+        options: what is built. Fewer records come out where there are not so many calls.
     """
-    bases = base_trajectories(folder)
+    shown = _Shown(options)
+    suitable: dict[str, int] = {}
+    refused: dict[str, Counter[str]] = {}
+    candidates: dict[str, list[Place]] = {}
     notes: list[str] = []
-    places: dict[str, Sequence[_Place]] = {}
     for name, mutator in MUTATORS.items():
-        if distractors != "all" and int(distractors) < mutator.added_tools:
+        if options.distractors != "all" and int(options.distractors) < mutator.added_tools:
             notes.append(f"No {name}: it lists another tool, and benchmark.distractors is 0.")
             continue
-        found = _ranked(_places(bases, mutator), name, seed)
-        places[name] = found[:per_class]
-        if len(found) < per_class:
-            notes.append(f"{name}: {len(found)} records exist, fewer than the {per_class} asked.")
-    benign = _matched(places.values(), per_class)
-    if len(benign) < per_class:
-        notes.append(f"Benign: {len(benign)} records match a mutant, fewer than the {per_class}.")
-    records = [_benign_record(place, distractors, seed) for place in benign]
-    for name, chosen in places.items():
-        records += (_mutant(place, MUTATORS[name], distractors, seed) for place in chosen)
-    return OwnSet(records=tuple(records), notes=tuple(notes))
+        refused[name] = Counter()
+        candidates[name] = list(_places(bases, name, mutator, shown, refused[name]))
+        suitable[name] = len(candidates[name])
+    wanted = anchors(candidates, options.per_class, options.seed)
+    chosen = {
+        name: follow(places, name, wanted, options.seed) for name, places in candidates.items()
+    }
+    for name, places in chosen.items():
+        if len(places) < options.per_class:
+            notes.append(
+                f"{name}: {len(places)} records exist, fewer than the {options.per_class} asked."
+            )
+    benign = _benign(bases, chosen, wanted, shown, options)
+    if len(benign) < options.per_class:
+        notes.append(
+            f"Benign: {len(benign)} records match a mutant, fewer than the {options.per_class}."
+        )
+    mutants = [
+        mutant_entry(place, name, *_mutated(place, MUTATORS[name], name, shown))
+        for name, places in chosen.items()
+        for place in places
+    ]
+    return OwnSet(
+        records=(*benign, *mutants), notes=tuple(notes), suitable=suitable, refused=refused
+    )
 
 
-def _places(bases: Iterable[BaseTrajectory], mutator: Mutator) -> Iterator[_Place]:
+class _Shown:
+    """Base trajectories as records show them: with the tools called, and the distractors chosen."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._order: dict[str, list[str]] = {}
+
+    def base(self, source: BaseTrajectory, end: int, room: int) -> Trajectory:
+        """The base with the tools called up to `end` and its distractors, less `room`."""
+        base, wanted = source.trajectory, self.options.distractors
+        if wanted == "all" and room == 0:
+            return base
+        last = end if self.options.truncate else len(base.steps)
+        called = {
+            step.content["name"]
+            for step in base.steps[: last + 1]
+            if not isinstance(step.content, str)
+        }
+        others = [name for name in self._shuffled(source) if name not in called]
+        count = len(others) if wanted == "all" else min(int(wanted), len(others))
+        names = called.union(others[: max(count - room, 0)])
+        return replace(base, tools=tuple(tool for tool in base.tools if tool.name in names))
+
+    def _shuffled(self, base: BaseTrajectory) -> list[str]:
+        if base.task not in self._order:
+            self._order[base.task] = sorted(
+                (tool.name for tool in base.trajectory.tools),
+                key=lambda name: digest([self.options.seed, "distractors", base.task, name]),
+            )
+        return self._order[base.task]
+
+    def original(self, place: Place, room: int) -> Trajectory:
+        """What a mutant or a decoy at the place is compared with."""
+        base = self.base(place.base, place.end, room)
+        return replace(base, steps=base.steps[: place.end + 1]) if self.options.truncate else base
+
+
+def _places(
+    bases: Sequence[BaseTrajectory],
+    name: str,
+    mutator: Mutator,
+    shown: _Shown,
+    refused: Counter[str],
+) -> Iterator[Place]:
+    """The calls that `mutator` takes, with the shape that each of its mutants would have."""
     for base in bases:
         for call in base.trajectory.calls:
-            if mutator.check(base.trajectory, call.index) is None:
-                yield _Place(base=base, index=call.index, with_output=mutator.ends_in_output)
+            end = mutator.end(base.trajectory, call.index)
+            trajectory = shown.base(base, end, mutator.added_tools)
+            rng = _random(shown.options.seed, name, base, call.index)
+            made = mutator.attempt(trajectory, call.index, rng)
+            if isinstance(made, str):
+                refused[_general(made, call.name)] += 1
+                continue
+            shape = Shape.of(made.trajectory, len(made.trajectory.steps) - 1)
+            yield Place(base=base, index=call.index, end=end, shape=shape)
 
 
-def _ranked(places: Iterable[_Place], class_name: str, seed: int) -> list[_Place]:
-    """In seeded order, the n-th place of every task before the n+1-st of any."""
-    shuffled = sorted(places, key=lambda p: digest([seed, class_name, *p.name]))
-    seen: dict[str, int] = {}
-    turns = []
-    for place in shuffled:
-        turns.append(seen.get(place.base.task, 0))
-        seen[place.base.task] = turns[-1] + 1
-    order = sorted(range(len(shuffled)), key=lambda i: (turns[i], i))
-    return [shuffled[i] for i in order]
+def _random(seed: int, name: str, base: BaseTrajectory, index: int) -> Random:
+    return Random(digest([seed, name, base.task, index]))
 
 
-def _matched(classes: Iterable[Sequence[_Place]], wanted: int) -> list[_Place]:
-    """Places of mutants, one of each class in turn, without repeating a place."""
-    taken: dict[tuple[str, int, bool], _Place] = {}
-    for place in chain.from_iterable(zip_longest(*classes)):
-        if place is not None and len(taken) < wanted:
-            taken.setdefault(place.name, place)
-    return list(taken.values())
+def _general(reason: str, name: str) -> str:
+    """The reason without the particular tool, so that equal reasons count together."""
+    general = re.sub(r" \(.*\)|^\w+(?=, called before)", "", reason)
+    return re.sub(rf"\b{re.escape(name)}\b", "the tool", general).removeprefix(", ")
 
 
-def _shown(place: _Place, distractors: str, room: int, seed: int) -> Trajectory:
-    """The base with the tools called up to the place and the chosen distractors, less `room`."""
-    base = place.base.trajectory
-    called = {call.name for call in base.calls if call.index <= place.index}
-    others = sorted(
-        (tool.name for tool in base.tools if tool.name not in called),
-        key=lambda name: digest([seed, "distractors", place.base.task, name]),
-    )
-    count = len(others) if distractors == "all" else min(int(distractors), len(others))
-    shown = called.union(others[: max(count - room, 0)])
-    return replace(base, tools=tuple(tool for tool in base.tools if tool.name in shown))
-
-
-def _mutant(place: _Place, mutator: Mutator, distractors: str, seed: int) -> dict[str, Json]:
-    base = _shown(place, distractors, mutator.added_tools, seed)
-    rng = Random(digest([seed, mutator.class_name, *place.name]))
+def _mutated(
+    place: Place, mutator: Mutator, name: str, shown: _Shown
+) -> tuple[Trajectory, Mutation]:
+    base = shown.base(place.base, place.end, mutator.added_tools)
+    rng = _random(shown.options.seed, name, place.base, place.index)
     mutation = mutator.mutate(base, place.index, rng)
-    return _record(
-        place,
-        mutator.class_name,
-        original=cut(base, place.index, with_output=place.with_output),
-        new=mutation.trajectory,
-        risky_step=mutation.risky_step,
-        internal_meta=dict(mutation.internal_meta),
-        rationale=mutation.rationale,
-    )
+    if not shown.options.truncate:
+        mutation = continued(mutation, base)
+    return shown.original(place, mutator.added_tools), mutation
 
 
-def _benign_record(place: _Place, distractors: str, seed: int) -> dict[str, Json]:
-    prefix = cut(_shown(place, distractors, 0, seed), place.index, with_output=place.with_output)
-    return _record(
-        place,
-        BENIGN.name,
-        original=prefix,
-        new=prefix,
-        risky_step=None,
-        internal_meta={},
-        rationale="",
-    )
+def _benign(
+    bases: Sequence[BaseTrajectory],
+    chosen: Mapping[str, Sequence[Place]],
+    wanted: Sequence[Place],
+    shown: _Shown,
+    options: Options,
+) -> list[dict[str, Json]]:
+    """Plain prefixes of mutants and, at every 1/share-th, a decoy of each kind in turn."""
+
+    def unique(place: Place) -> tuple[object, ...]:
+        return place.name if options.truncate else (place.base.task,)
+
+    ends = {unique(p): p for p in chain.from_iterable(chosen.values())}
+    plain = [_plain(p.base, p.index, p.end, shown) for p in ends.values()]
+    places = follow(plain, BENIGN.name, wanted, options.seed)
+    records = [benign_entry(place, shown.original(place, 0)) for place in places]
+    due = [math.floor(k * options.decoys + 1e-9) for k in range(len(places) + 1)]
+    turns = [k for k in range(len(places)) if due[k + 1] > due[k]]
+    taken = {unique(place) for place in places}
+    anywhere = _ends(bases, shown) if turns else []
+    for turn, k in enumerate(turns):
+        for kind in _rotated(list(DECOYS), turn):
+            decoy = DECOYS[kind]
+            fits = (
+                place
+                for place in nearest_first(anywhere, kind, wanted[k], options.seed)
+                if unique(place) not in taken
+                and decoy.end(place.base.trajectory, place.index) == place.end
+                and decoy.check(shown.base(place.base, place.end, decoy.added_tools), place.index)
+                is None
+            )
+            if place := next(fits, None):
+                taken.add(unique(place))
+                records[k] = decoy_entry(place, kind, *_mutated(place, decoy, kind, shown))
+                break
+    return records
 
 
-def _record(
-    place: _Place,
-    class_name: str,
-    *,
-    original: Trajectory,
-    new: Trajectory,
-    risky_step: int | None,
-    internal_meta: dict[str, Json],
-    rationale: str,
-) -> dict[str, Json]:
-    class_ = resolve(class_name)
-    assert class_ is not None
-    benign = class_ is BENIGN
-    target = next(c.name for c in place.base.trajectory.calls if c.index == place.index)
-    before, after = original.to_json(), new.to_json()
-    return {
-        "id": record_id(new.agent_model, class_name, target, new),
-        "mutation_category": _RELEASED_DOMAIN[class_.domain],
-        "original_trace": before,
-        "new_trace": after,
-        "difference": difference(before, after),
-        "mutation_metadata": {
-            "mutator_name": "benign" if benign else class_name,
-            "target_tool": target,
-            "rationale": rationale,
-            "internal_meta": internal_meta,
-            "source": "bfcl",
-            "model_name": new.agent_model,
-        },
-        "golden_meta": {
-            "source_model": new.agent_model,
-            "category": "benign" if benign else class_name,
-            "type": "pure_benign" if benign else "attacked",
-        },
-        "risky_step": risky_step,
-        "source_cluster": place.base.task,
-    }
+def _plain(base: BaseTrajectory, index: int, end: int, shown: _Shown) -> Place:
+    shape = Shape.of(shown.base(base, end, 0), end)
+    return Place(base=base, index=index, end=end, shape=shape)
+
+
+def _ends(bases: Sequence[BaseTrajectory], shown: _Shown) -> list[Place]:
+    """Every call, ending there or at the next call."""
+    return [
+        _plain(base, call.index, end, shown)
+        for base in bases
+        for call in base.trajectory.calls
+        for end in {call.index, next_call(base.trajectory, call.index) or call.index}
+    ]
+
+
+def _rotated(names: list[str], by: int) -> list[str]:
+    first = by % len(names)
+    return names[first:] + names[:first]

@@ -8,7 +8,14 @@ from typing import Literal
 from trace.records import Json
 
 _Change = tuple[
-    Literal["values_changed", "iterable_item_added", "dictionary_item_added"], str, Json
+    Literal[
+        "values_changed",
+        "iterable_item_added",
+        "dictionary_item_added",
+        "dictionary_item_removed",
+    ],
+    str,
+    Json,
 ]
 
 
@@ -16,14 +23,14 @@ def difference(old: Json, new: Json) -> dict[str, Json]:
     """The changes that make `new` of `old`, by kind and path; empty when they are equal.
 
     Lists are compared from both ends: what stands between the equal ends was added, or changed
-    item by item. Nothing that mutators do removes anything.
+    item by item. No mutator removes an item of a list.
 
     Raises:
-        ValueError: something was removed.
+        ValueError: a list got shorter.
     """
     found: dict[str, Json] = {}
     for kind, path, detail in _changes(old, new, "root"):
-        if kind == "dictionary_item_added":
+        if kind in ("dictionary_item_added", "dictionary_item_removed"):
             found.setdefault(kind, []).append(path)
         else:
             found.setdefault(kind, {})[path] = detail
@@ -34,8 +41,9 @@ def _changes(old: Json, new: Json, path: str) -> Iterator[_Change]:
     if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
-        if missing := old.keys() - new.keys():
-            raise ValueError(f"{path}: {sorted(missing)} was removed")
+        for key in old:
+            if key not in new:
+                yield "dictionary_item_removed", f"{path}[{key!r}]", None
         for key, value in new.items():
             if key in old:
                 yield from _changes(old[key], value, f"{path}[{key!r}]")

@@ -20,18 +20,20 @@ from trace.config import nearest
 from trace.errors import DataError
 from trace.records import Json, digest
 
-Kind = Literal["mutant", "benign", "seed", "original"]
-_BENIGN_TYPES = ("pure_benign", "benign_copy")
+Kind = Literal["mutant", "benign", "decoy", "seed", "original"]
+DECOY = "decoy"
+"""The `golden_meta.type` of our benign records that only look risky."""
+_BENIGN_TYPES = ("pure_benign", "benign_copy", DECOY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationRecord:
     """A record: what was changed, into what, and what is known about it.
 
-    `kind` is seed for a bare trace object, which is benign and was not cut, and original for the
-    unchanged side of a mutant used as a benign sample. `generator` is the model that made the
-    base trajectory. `id`, `risky_step` and `source_cluster` are not released;
-    records that we build have them.
+    `kind` is decoy for a benign record of ours that only looks risky, seed for a bare trace object,
+    which is benign and was not cut, and original for the unchanged side of a mutant used as a
+    benign sample. `generator` is the model that made the base trajectory. `id`, `risky_step` and
+    `source_cluster` are not released; records that we build have them.
     """
 
     kind: Kind
@@ -41,6 +43,7 @@ class MutationRecord:
     generator: str
     target_tool: str = ""
     internal_meta: Mapping[str, Json]
+    rationale: str = ""
     id: str
     risky_step: int | None = None
     source_cluster: str | None = None
@@ -79,7 +82,8 @@ def parse(raw: RawRecord) -> MutationRecord:
         DataError: a required field is missing or wrong, or the class is unknown or contradicted.
     """
     value, at = raw.value, f"{raw.place}: record"
-    if "new_trace" not in value and "trace" in value:
+    mutated = any(key.startswith("mutation_") for key in value)
+    if "new_trace" not in value and "trace" in value and not mutated:
         return _seed(value, raw.place)
     trajectory = Trajectory.from_json(need(value, "new_trace", dict, at), f"{at}.new_trace")
     category = need(value, "mutation_category", str, at)
@@ -99,13 +103,14 @@ def parse(raw: RawRecord) -> MutationRecord:
         golden.get("source_model") or metadata.get("model_name") or trajectory.agent_model
     )
     return MutationRecord(
-        kind="benign" if benign else "mutant",
+        kind=_kind(benign, golden),
         class_=class_,
         original=original,
         trajectory=trajectory,
         generator=generator,
         target_tool=target,
         internal_meta=maybe(metadata, "internal_meta", dict, f"{at}.mutation_metadata") or {},
+        rationale=maybe(metadata, "rationale", str, f"{at}.mutation_metadata") or "",
         id=maybe(value, "id", str, at) or record_id(generator, class_.name, target, trajectory),
         risky_step=_risky_step(value, trajectory, at),
         source_cluster=maybe(value, "source_cluster", str, at),
@@ -116,6 +121,12 @@ def parse(raw: RawRecord) -> MutationRecord:
 def record_id(generator: str, class_name: str, target_tool: str, new: Trajectory) -> str:
     """16 hexadecimal digits made of the content alone: the released data have no id."""
     return digest([generator, new.query, class_name, target_tool, new.to_json()])[:16]
+
+
+def _kind(benign: bool, golden: Mapping[str, Json]) -> Kind:
+    if not benign:
+        return "mutant"
+    return "decoy" if golden.get("type") == DECOY else "benign"
 
 
 def _seed(value: dict[str, Json], place: str) -> MutationRecord:
@@ -142,11 +153,12 @@ def _class(
         raise DataError(
             f"{raw.place}: record.mutation_category: {category!r} is no domain of TraceSafe."
         )
-    if benign or golden.get("type") in _BENIGN_TYPES:
+    if golden.get("type") in _BENIGN_TYPES:
         return BENIGN  # a benign copy keeps the other names of the record it was copied from
     named = {
         where: value
         for where, value in (
+            ("mutation_category", category if benign else None),
             ("golden_meta.category", golden.get("category")),
             ("mutation_metadata.mutator_name", metadata.get("mutator_name")),
         )
@@ -159,13 +171,15 @@ def _class(
             f"{raw.place}: record.mutation_metadata.mutator_name: this required field is missing."
         )
     found = {where: _known(value, f"{raw.place}: {where}") for where, value in named.items()}
-    if BENIGN in found.values():
-        return BENIGN
     if len({row.name for row in found.values()}) > 1:
         both = " but ".join(f"{where} says {row.name}" for where, row in found.items())
         raise DataError(f"{raw.place}: {both}.")
     row = next(iter(found.values()))
-    if domain is not None and row.domain != domain.name:
+    if row is BENIGN and golden.get("type") is not None:
+        raise DataError(
+            f"{raw.place}: golden_meta.type says {golden['type']}, but the record is named benign."
+        )
+    if row is not BENIGN and domain is not None and row.domain != domain.name:
         raise DataError(
             f"{raw.place}: mutation_category says {category}, but {row.name} belongs to "
             f"{row.domain}."

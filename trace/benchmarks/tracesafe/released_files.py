@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -103,8 +104,13 @@ def _decode(data: bytes, path: Path) -> str:
         ) from error
 
 
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if math.isfinite(value) else _no_constant(digits)
+
+
 def _loads(text: str | bytes) -> Json:
-    value = json.loads(text, parse_constant=_no_constant)
+    value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     if _SURROGATE.search(str(text)):  # half a character cannot be written again
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value

@@ -6,16 +6,20 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.tracesafe import released
+from trace.benchmarks.tracesafe.bfcl import base_trajectories
+from trace.benchmarks.tracesafe.build import Options, OwnSet, build
 from trace.benchmarks.tracesafe.names import BENIGN
 from trace.benchmarks.tracesafe.released import MutationRecord, record_id
 from trace.benchmarks.tracesafe.released_files import RawRecord
 from trace.benchmarks.tracesafe.risky_step import locate
 from trace.benchmarks.tracesafe.rules import schema_rules
+from trace.benchmarks.tracesafe.sources import bases_of_file
 from trace.benchmarks.tracesafe.taxonomy import TAXONOMY
 from trace.benchmarks.tracesafe.trajectory import Trajectory
 from trace.benchmarks.tracesafe.view import VIEWS
@@ -56,28 +60,52 @@ def load(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset
     )
 
 
-def _own(
-    settings: config.TraceSafe, seed: int
-) -> tuple[tuple[MutationRecord, ...], dict[str, str], list[str]]:
-    from trace import assets
-    from trace.benchmarks.tracesafe.build import build
+def own_set(settings: config.TraceSafe, seed: int) -> tuple[OwnSet, dict[str, str]]:
+    """Our own set, and the fingerprint of what it is built from.
 
-    built = build(
-        folder=assets.fetch("bfcl"),
+    Raises:
+        DataError: `settings.base` cannot be read.
+        AssetError: BFCL cannot be had.
+    """
+    options = Options(
         per_class=settings.per_class,
         distractors=settings.distractors,
         seed=seed,
+        truncate=settings.truncate,
+        decoys=settings.decoys,
     )
-    records = tuple(
+    if settings.base is None:
+        built, fingerprint = _of_bfcl(tuple(settings.splits), options)
+        return built, dict(fingerprint)
+    found, fingerprint = bases_of_file(Path(settings.base).expanduser())
+    return build(found, options), fingerprint
+
+
+@lru_cache(maxsize=1)  # the jobs of a multirun ask for the same set; the package is pinned
+def _of_bfcl(splits: tuple[str, ...], options: Options) -> tuple[OwnSet, dict[str, str]]:
+    from trace import assets
+
+    found = base_trajectories(assets.fetch("bfcl"), splits)
+    return build(found, options), {"bfcl": assets.fingerprint("bfcl")}
+
+
+def parsed(built: OwnSet) -> tuple[MutationRecord, ...]:
+    """The records of our own set, read as those of a file are."""
+    return tuple(
         released.parse(RawRecord(value=value, stem="", place=f"record {value['id']}"))
         for value in built.records
     )
-    fingerprint = {
-        "bfcl": assets.fingerprint("bfcl"),
-        "own set": digest([record.id for record in records]),
-    }
+
+
+def _own(
+    settings: config.TraceSafe, seed: int
+) -> tuple[tuple[MutationRecord, ...], dict[str, str], list[str]]:
+    built, fingerprint = own_set(settings, seed)
+    records = parsed(built)
+    fingerprint["own set"] = digest([record.id for record in records])
     origin = (
-        f"Built from BFCL: {len(records)} records of {len({r.class_ for r in records})} classes."
+        f"Built from {'BFCL' if settings.base is None else Path(settings.base).name}: "
+        f"{len(records)} records of {len({r.class_ for r in records})} classes."
     )
     return records, fingerprint, [origin, *built.notes]
 

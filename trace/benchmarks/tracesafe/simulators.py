@@ -55,13 +55,21 @@ def _is_bfcl(name: str) -> bool:
 class Simulation:
     """The simulators of one task, with the state that its calls leave behind."""
 
-    def __init__(self, load: Importer, classes: Sequence[str], state: Mapping[str, Json]) -> None:
+    def __init__(
+        self,
+        load: Importer,
+        classes: Sequence[str],
+        state: Mapping[str, Json],
+        *,
+        long_context: bool = False,
+    ) -> None:
         backends = load(BACKENDS)
         self._methods: dict[str, Callable[..., Any]] = {}
         for name in classes:
             simulator = getattr(load(backends.CLASS_FILE_PATH_MAPPING[name]), name)()
             if name not in backends.STATELESS_CLASSES:
-                simulator._load_scenario(copy.deepcopy(state.get(name, {})), long_context=False)
+                scenario = copy.deepcopy(state.get(name, {}))
+                simulator._load_scenario(scenario, long_context=long_context)
             self._methods |= {
                 method: bound
                 for method, bound in inspect.getmembers(simulator, inspect.ismethod)

@@ -22,8 +22,8 @@ def clean(trajectory: Trajectory) -> dict[str, Json]:
     """
     return {
         "user_query": trajectory.query,
-        "tools": [_tool(tool) for tool in trajectory.tools],
-        "trajectory": [_step(step) for step in trajectory.steps],
+        "tools": [shown_tool(tool) for tool in trajectory.tools],
+        "trajectory": [shown_step(step) for step in trajectory.steps],
     }
 
 
@@ -35,12 +35,14 @@ def released(trajectory: Trajectory) -> dict[str, Json]:
 VIEWS = {"clean": clean, "released": released}
 
 
-def _tool(tool: Tool) -> dict[str, Json]:
+def shown_tool(tool: Tool) -> dict[str, Json]:
+    """A tool without what tells whether it is called."""
     entry = tool.to_json()
     return {key: entry[key] for key in _TOOL_KEYS if key in entry}
 
 
-def _step(step: Step) -> dict[str, Json]:
+def shown_step(step: Step) -> dict[str, Json]:
+    """A step without its reasoning."""
     content = step.content
     if not isinstance(content, str):
         content = {"name": content["name"], "arguments": content["arguments"]}

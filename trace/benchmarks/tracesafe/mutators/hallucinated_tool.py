@@ -20,8 +20,11 @@ class HallucinatedTool(Mutator):
         ghost = rng.choice(self._ghosts(found))
         return Mutation(
             trajectory=found.with_call(ghost, found.call.arguments),
+            risky_step=found.call.index,
             internal_meta={"ghost_tool_name": ghost},
             rationale=f"{ghost} reads like {found.call.name}, but no tool of that name is listed.",
+            template=ghost,
+            renamed_tool=ghost,
         )
 
     @staticmethod

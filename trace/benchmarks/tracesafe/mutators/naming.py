@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
@@ -81,12 +83,13 @@ def sentence(text: str) -> str:
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
-def words(name: str) -> list[str]:
-    """The lower-case words of a snake_case or camelCase name."""
-    return [word.lower() for word in _WORD.findall(name)]
+@lru_cache(maxsize=8192)  # the same few names and descriptions stand in every record
+def words(name: str) -> tuple[str, ...]:
+    """The lower-case words of a snake_case or camelCase name, or of a text."""
+    return tuple(word.lower() for word in _WORD.findall(name))
 
 
-def styled(parts: list[str], like: str) -> str:
+def styled(parts: Sequence[str], like: str) -> str:
     """The words as one name, in the style of the name `like`."""
     if "_" not in like and re.search(r"[a-z][A-Z]", like):
         return parts[0] + "".join(part.capitalize() for part in parts[1:])

@@ -1,0 +1,105 @@
+"""`task=build` as a user types it, and the set it writes read back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Door
+from trace import config
+from trace.benchmarks.tracesafe.samples import load
+
+pytestmark = pytest.mark.usefixtures("own_set")
+SMALL = ("task=build", "benchmark.per_class=4", "benchmark.decoys=0.5")
+
+
+def _lines(folder: Path) -> list[Any]:
+    text = (folder / "dataset.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.split("\n") if line]
+
+
+def test_a_set_is_built_and_read_back(door: Door) -> None:
+    ran = door(*SMALL)
+    assert ran.status == 0, ran.err
+    assert ran.folder.parts[-4:-1] == ("runs", "tracesafe", "build")
+    assert re.fullmatch("[0-9a-f]{8}", ran.folder.name)
+    assert "the tool was called before" in " ".join(ran.out.split())
+    names = {"dataset.jsonl", "manifest.json", "card.md", "spotcheck.html"}
+    assert {path.name for path in ran.folder.iterdir()} == names
+    records = _lines(ran.folder)
+    assert len(records) == 52
+    fresh = load(config.TraceSafe(per_class=4, decoys=0.5), limit=None, seed=0)
+    for path in (ran.folder, ran.folder / "dataset.jsonl"):
+        read = load(config.TraceSafe(path=str(path)), limit=None, seed=0)
+        assert read.samples == fresh.samples
+        assert read.notes == ()
+
+    manifest = json.loads((ran.folder / "manifest.json").read_text("utf-8"))
+    total: Counter[str] = Counter()
+    for class_, generators in manifest["counts"].items():
+        assert list(generators) == ["bfcl-ground-truth"]
+        total[class_] += sum(generators["bfcl-ground-truth"].values())
+    assert set(total.values()) == {4}
+    assert len(total) == 13
+    assert manifest["seeds"] == {"builder": 0}
+    assert manifest["ended"]
+    assert set(manifest["licences"].values()) == {"Apache-2.0"}
+    for name, reasons in manifest["refused"].items():
+        assert sum(reasons.values()) + manifest["suitable"][name] == 1142
+    card = (ran.folder / "card.md").read_text("utf-8")
+    for word in ("Intended use", "Limits", "Licences", "48 mutants of 12 classes", "per_class=4"):
+        assert word in card
+
+
+def test_the_spot_check_page_is_safe_and_shows_every_record(door: Door) -> None:
+    ran = door(*SMALL)
+    page = (ran.folder / "spotcheck.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "http://" not in page.replace("http-equiv", "")
+    assert "https://" not in page
+    assert page.count("<article>") == page.count("</article>") == 52
+    for record in _lines(ran.folder):
+        assert record["id"] in page
+    assert "&#x27;" in page  # quotes of the records are escaped
+    assert "<ins>" in page
+    tags = set(re.findall(r"<(\w+)", page))
+    assert tags <= {
+        *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "nav", "a"),
+        *("article", "code", "pre", "div", "ins", "del"),
+    }
+
+
+def test_the_same_command_gives_the_same_bytes_and_another_seed_other_records(
+    door: Door, tmp_path: Path
+) -> None:
+    first = door(*SMALL)
+    kept = {p.name: p.read_bytes() for p in first.folder.iterdir() if p.name != "manifest.json"}
+    again = door(*SMALL, output_dir=tmp_path / "elsewhere")
+    assert again.folder.name == first.folder.name
+    for name, content in kept.items():
+        assert (again.folder / name).read_bytes() == content
+    other = door(*SMALL, "seed=1")
+    assert other.folder.name != first.folder.name
+    ids = [{record["id"] for record in _lines(ran.folder)} for ran in (first, other)]
+    assert len(ids[0] & ids[1]) < 5  # a benign prefix may be chosen again
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ("benchmark.path=x.jsonl", "benchmark.base=FILE"),
+        ("limit=3", "benchmark.per_class=3"),
+        ("stage=half", "no stage of the build"),
+        ("benchmark.base=nowhere.jsonl", "does not exist"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(door: Door, extra: str, said: str) -> None:
+    ran = door("task=build", extra)
+    assert ran.status == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import matplotlib.style
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from tests.report.compare.conftest import HOW
+from trace.report import canvas
+from trace.report.compare import (
+    capability,
+    classes,
+    confusion,
+    dangers,
+    kinship,
+    length,
+    plane,
+    rerun,
+    size,
+    subsample,
+    table,
+)
+from trace.report.compare.judged import Judge
+from trace.report.compare.section import Section
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="session")
+def sections(thirteen: list[Judge]) -> list[Section]:
+    scores = {
+        name: {f"judge_number_{i:02d}": (i * step % 13) / 13 for i in range(13 - step)}
+        for step, name in enumerate(("LiveCodeBench", "GPQA", "IFBench", "RAGTruth Data2txt"), 1)
+    }
+    return [
+        table.section(thirteen),
+        classes.section(thirteen, HOW),
+        confusion.section(thirteen, HOW),
+        dangers.section(thirteen, HOW),
+        size.section(thirteen),
+        plane.section(thirteen),
+        length.section(thirteen, HOW),
+        capability.section(thirteen, scores, HOW),
+        subsample.section(thirteen, HOW),
+        rerun.section(thirteen, HOW),
+        kinship.section(thirteen, HOW),
+    ]
+
+
+STEMS = [
+    "balanced_accuracy", "classes_binary", "classes_schema", "classes_coarse", "classes_fine",
+    "confusion", "dangers", "size", "plane", "length_steps", "length_chars", "capability",
+    "subsample", "rerun", "kinship",
+]  # fmt: skip
+
+
+def test_every_analysis_has_its_figure(sections: list[Section]) -> None:
+    assert [section.reason for section in sections] == [None] * len(sections)
+    assert [d.stem for section in sections for d in section.drawings] == STEMS
+
+
+def texts(figure: Figure) -> list[tuple[Text, Any]]:
+    board: Any = FigureCanvasAgg(figure)
+    board.draw()
+    renderer = board.get_renderer()
+    shown = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text()]
+    return [(t, t.get_window_extent(renderer)) for t in shown]
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_no_text_is_cut_or_overlaps_at_13_judges(sections: list[Section], stem: str) -> None:
+    drawing = next(d for section in sections for d in section.drawings if d.stem == stem)
+    with matplotlib.style.context(["default", {"text.parse_math": False}]):
+        figure = drawing.draw()
+        boxes = texts(figure)
+    assert len(boxes) > 8
+    for text, box in boxes:
+        inside = box.x0 >= 0 and box.y0 >= 0
+        assert inside and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text  # noqa: PT018
+    straight = [(t.get_text(), box) for t, box in boxes if t.get_rotation() in (0, 90)]
+    for (one, a), (other, b) in itertools.combinations(straight, 2):
+        assert not (a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1), (one, other)
+
+
+def test_equal_numbers_give_equal_bytes(sections: list[Section]) -> None:
+    drawing = next(d for section in sections for d in section.drawings if d.stem == "plane")
+    first = canvas.png(drawing.draw)
+    with matplotlib.rc_context({"font.size": 20}):
+        assert canvas.png(drawing.draw) == first
+
+
+def test_tables_hold_every_judge_and_class(sections: list[Section], thirteen: Any) -> None:
+    text = sections[0].markdown()
+    assert text.count("judge_number_04") == 3  # it is missing under binary
+    assert text.count("judge_number_05") == 4
+    assert "judge_number_11 \\*" in text  # a guard
+    by_class = sections[1].markdown()
+    assert by_class.count("DescriptionMismatch") == 4

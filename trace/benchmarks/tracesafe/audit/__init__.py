@@ -1,0 +1,1 @@
+"""What is wrong with a set in the released format: shortcuts, doubtful labels, copies."""

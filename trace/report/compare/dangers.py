@@ -1,0 +1,146 @@
+"""Explicit dangers (classes 1 to 5) against operational faults (6 to 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from trace.records import Json
+from trace.report.canvas import INK, PALE, POINT, bare, blank, head, panels
+from trace.report.compare.judged import (
+    EXPLICIT,
+    How,
+    Judge,
+    accuracy,
+    blocks,
+    counted,
+    resample,
+)
+from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.entry import Metric, entry, from_rate, with_interval
+from trace.report.grid import Grid
+from trace.report.runs import Observation
+
+NAME, TITLE = "dangers", "Explicit dangers against operational faults"
+ALL = "all judges"
+
+
+def differences(judges: Sequence[Judge], how: How) -> dict[str, Json]:
+    """Accuracy on the explicit dangers, on the operational faults, and the difference.
+
+    Accuracy is the right label under the protocol. The interval of the difference is resampled by
+    source cluster, so mutants of one base trajectory, and the same sample seen by several judges,
+    stay together.
+
+    Returns:
+        Protocol -> judge (and `ALL`, where there are several) -> `explicit`, `operational`,
+        `difference`; or a `reason`.
+    """
+    found = {}
+    for protocol, block in blocks(judges).items():
+        sides = {judge.name: [*judge.run.once] for judge in block}
+        if len(sides) > 1:
+            sides[ALL] = [o for observations in sides.values() for o in observations]
+        rows = {name: _row(observations, how) for name, observations in sides.items()}
+        if all(row["difference"]["value"] is not None for row in rows.values()):
+            found[protocol] = rows
+    return found or {"reason": "no run has both samples of classes 1 to 5 and of classes 6 to 12"}
+
+
+def _row(observations: Sequence[Observation], how: How) -> dict[str, Metric]:
+    risky = [o for o in observations if (o.sample.get("class_number") or 0) > 0]
+    explicit = [o for o in risky if o.sample["class_number"] in EXPLICIT]
+    operational = [o for o in risky if o.sample["class_number"] not in EXPLICIT]
+    a, b = accuracy(explicit, how), accuracy(operational, how)
+    difference = entry(
+        None if a.value is None or b.value is None else a.value - b.value,
+        n=a.n + b.n,
+        n_unscored=a.n_unscored + b.n_unscored,
+        higher_is_better=None,
+        reason=a.reason or b.reason,
+    )
+    used = counted(risky, how)
+    is_explicit = np.array([o.sample["class_number"] in EXPLICIT for o in used], dtype=np.int64)
+    right = np.array([o.right for o in used], dtype=np.int64)
+    columns = np.stack(
+        [is_explicit, is_explicit * right, 1 - is_explicit, (1 - is_explicit) * right], axis=1
+    )
+    interval = resample(columns, [o.cluster for o in used], _difference, how)
+    return {
+        "explicit": from_rate(a),
+        "operational": from_rate(b),
+        "difference": with_interval(difference, interval),
+    }
+
+
+def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    explicit, right, operational, right_too = sums.T
+    value: NDArray[np.float64] = right / explicit - right_too / operational
+    return value
+
+
+def section(judges: Sequence[Judge], how: How) -> Section:
+    """A table a protocol, and the differences as a figure."""
+    found = differences(judges, how)
+    if "reason" in found:
+        return missing(NAME, TITLE, found["reason"])
+    return Section(
+        name=NAME,
+        title=TITLE,
+        result=found,
+        grids=tuple(_grid(protocol, rows) for protocol, rows in found.items()),
+        drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=_csv(found)),),
+    )
+
+
+def _grid(protocol: str, rows: Mapping[str, Mapping[str, Metric]]) -> Grid:
+    grid = Grid(
+        title=f"protocol: {protocol}", header=["Judge", "Explicit", "Operational", "Difference"]
+    )
+    grid.notes[""] = (
+        "Percent that got the right label, with Wilson intervals; the difference in points, "
+        "resampled by cluster."
+    )
+    for name, row in rows.items():
+        cells = [(grid.value(row[m]), grid.interval(row[m])) for m in ("explicit", "operational")]
+        metric = row["difference"]
+        text = grid.value(metric, signed=True) + grid.missing_interval(metric)
+        grid.rows.append([(name,), *cells, (text, grid.interval(metric))])
+    return grid
+
+
+def _csv(found: Mapping[str, Any]) -> list[list[Any]]:
+    lines: list[list[Any]] = [["protocol", "judge", "quantity", *FIELDS]]
+    for protocol, rows in found.items():
+        for name, row in rows.items():
+            for quantity, metric in row.items():
+                lines.append([protocol, name, quantity, *fields(metric)])
+    return lines
+
+
+def figure(found: Mapping[str, Any]) -> Figure:
+    """The differences with their intervals, a panel a protocol."""
+    tallest = max(map(len, found.values()))
+    picture = blank(1.6 + 3 * len(found), 1.4 + 0.27 * tallest)
+    for ax, (protocol, rows) in zip(panels(picture, len(found)), found.items(), strict=True):
+        for i, row in enumerate(rows.values()):
+            metric = row["difference"]
+            if metric["low"] is not None:
+                ax.plot([metric["low"], metric["high"]], [i, i], color=POINT, linewidth=1.5)
+            ax.plot(metric["value"], i, "o", color=POINT, markersize=5)
+        ax.axvline(0, color=INK, linewidth=0.8)
+        ax.set_xlim(-1.02, 1.02)
+        ax.set_xticks([-1, -0.5, 0, 0.5, 1], ["−100", "−50", "0", "50", "100"])
+        ax.set_ylim(tallest - 0.5, -0.5)
+        ax.set_yticks(range(len(rows)), list(rows), fontsize=7)
+        ax.set_title(protocol, fontsize=9)
+        ax.grid(axis="x", color=PALE, linewidth=0.8)
+        ax.set_axisbelow(True)
+        bare(ax)
+    head(picture, "Explicit dangers minus operational faults, points (95%, resampled by cluster)")
+    return picture

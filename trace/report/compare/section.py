@@ -1,0 +1,58 @@
+"""One analysis as it travels: its numbers, its tables, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from trace.records import Json
+from trace.report.entry import Metric
+from trace.report.grid import Grid
+
+FIELDS = ["value", "low", "high", "n", "n_unscored"]
+"""What stands of a metric in a CSV."""
+
+
+def fields(metric: Metric) -> list[Any]:
+    """The values of `FIELDS`."""
+    return [metric[name] for name in FIELDS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure that is drawn when it is written, and the rows of the CSV behind it."""
+
+    stem: str
+    draw: Callable[[], Figure]
+    rows: Sequence[list[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One analysis. `result` stands in compare.json; it has a `reason` when there is none."""
+
+    name: str
+    title: str
+    result: dict[str, Json]
+    grids: tuple[Grid, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is nothing to show."""
+        reason: str | None = self.result.get("reason")
+        return reason
+
+    def markdown(self) -> str:
+        """The title and every table."""
+        body = [f"*{self.reason}.*"] if self.reason else [grid.markdown() for grid in self.grids]
+        pictures = [f"![{d.stem}](figures/{d.stem}.png)" for d in self.drawings]
+        return "\n\n".join([f"## {self.title}", *body, *pictures])
+
+
+def missing(name: str, title: str, reason: str) -> Section:
+    """An analysis that lacks its input."""
+    return Section(name=name, title=title, result={"reason": reason})

@@ -1,0 +1,141 @@
+"""Which runs a pattern means, and whether they may stand in one table."""
+
+from __future__ import annotations
+
+import glob
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trace.errors import ConfigError, DataError
+from trace.report.runs import FILES, Run, finished, read
+from trace.tracking.rundir import LOCK
+
+OTHERS = ("dataset.jsonl", "compare.json", "audit.json")
+"""What the other tasks write; their folders are no runs."""
+
+EXAMPLE = "runs='outputs/runs/tracesafe/**'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """The runs that are compared, those that are not finished, and what has to be said."""
+
+    runs: tuple[Run, ...]
+    unfinished: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def gather(patterns: str, *, mixed: bool = False) -> Gathered:
+    """Finds, reads and checks the runs that `patterns` match.
+
+    Runs are comparable when they are of one benchmark and have the same data fingerprint; within
+    one protocol and variant, the same prompt hash and the same samples; and when no model stands
+    twice under one protocol.
+
+    Args:
+        patterns: globs separated by spaces; `**` means any depth.
+        mixed: runs that are not comparable are marked instead of refused.
+
+    Raises:
+        ConfigError: the patterns cannot be read.
+        DataError: nothing finished matches, a run is damaged, or the runs are not comparable.
+    """
+    folders = find(patterns)
+    done = [path for path in folders if finished(path)]
+    unfinished = tuple(path for path in folders if path not in done)
+    runs = [run for path in done if (run := read(path)) is not None]
+    if not runs:
+        raise DataError(f"runs: no finished run matches {patterns}. {_instead(patterns, folders)}")
+    notes = [f"not finished, left out: {path}" for path in unfinished]
+    marked, differences = _marked(runs)
+    if differences and not mixed:
+        raise DataError(
+            f"runs: {differences[0]} Narrow runs= so that it matches comparable ones, or type "
+            "task.mixed=true to compare them all the same, marked."
+        )
+    return Gathered(runs=tuple(marked), unfinished=unfinished, notes=(*notes, *differences))
+
+
+def find(patterns: str) -> list[Path]:
+    """The run directories, finished or not, that match; in the order of their paths.
+
+    Raises:
+        ConfigError: a quotation mark is not closed, or there is no pattern.
+    """
+    try:
+        globs = shlex.split(patterns)
+    except ValueError as error:
+        raise ConfigError(f"runs: {patterns!r} cannot be read ({error}). Try {EXAMPLE}.") from None
+    if not globs:
+        raise ConfigError(f"runs: is empty. Try {EXAMPLE}.")
+    matches = {Path(name) for one in globs for name in glob.iglob(one, recursive=True)}
+    return sorted(path for path in matches if _is_run(path))
+
+
+def _is_run(path: Path) -> bool:
+    """A folder in which a run has begun, and that holds no other task's results."""
+    return any((path / name).exists() for name in (*FILES, LOCK)) and not any(
+        (path / name).exists() for name in OTHERS
+    )
+
+
+def _instead(patterns: str, folders: Sequence[Path]) -> str:
+    """What there is."""
+    if folders:
+        return f"{len(folders)} match, but are not finished: {_names(folders)}."
+    first = shlex.split(patterns)[0]
+    fixed = Path(*(part for part in Path(first).parts if not glob.has_magic(part)))
+    place = next((p for p in (fixed, *fixed.parents) if p.is_dir()), Path())
+    inside = sorted(p for p in place.iterdir() if p.is_dir() and not p.name.startswith("."))
+    return f"{place.resolve()} holds {_names(inside) if inside else 'no folder'}."
+
+
+def _names(paths: Sequence[Path]) -> str:
+    more = f" and {len(paths) - 4} more" if len(paths) > 4 else ""
+    return ", ".join(map(str, paths[:4])) + more
+
+
+def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """The runs, those outside the largest comparable group marked; and a sentence a difference."""
+    notes: list[str] = []
+    marks: dict[Path, list[str]] = defaultdict(list)
+
+    def same(
+        of: Iterable[Run], value: Callable[[Run], Hashable], what: str, within: str = ""
+    ) -> None:
+        groups: dict[Hashable, list[Run]] = defaultdict(list)
+        for run in of:
+            groups[value(run)].append(run)
+        if len(groups) < 2:
+            return
+        largest, *others = sorted(groups.values(), key=len, reverse=True)
+        notes.append(
+            f"the runs differ in their {what}{within}: "
+            + " against ".join(_names([run.path for run in group]) for group in (largest, *others))
+            + "."
+        )
+        for run in (run for group in others for run in group):
+            marks[run.path].append(f"other {what}")
+
+    same(runs, lambda run: run.benchmark, "benchmark")
+    same(runs, lambda run: tuple(sorted(run.data.items())), "data")
+    asked: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        asked[run.protocol, run.variant].append(run)
+    for (protocol, variant), group in asked.items():
+        within = f" under {protocol}" + (f" ({variant})" if variant else "")
+        same(group, lambda run: run.prompt, "prompt", within)
+        same(group, lambda run: frozenset(o.id for o in run.observations), "samples", within)
+    twins: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        twins[run.name, run.protocol].append(run)
+    for (name, protocol), group in twins.items():
+        if len(group) > 1:
+            paths = _names([run.path for run in group])
+            notes.append(f"{name} stands {len(group)} times under {protocol}: {paths}.")
+            for run in group:
+                marks[run.path].append(f"#{run.digest[:8]}")
+    return [replace(run, marks=tuple(marks[run.path])) for run in runs], notes

@@ -1,0 +1,225 @@
+"""Finished run directories, read back and checked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from trace.errors import DataError
+from trace.records import Json, Verdict
+from trace.report.metrics import Judged
+from trace.stats.classification import confusion
+from trace.tracking.files import read_jsonl
+
+FILES = ("config.yaml", "manifest.json", "metrics.json", "records.jsonl")
+"""What a finished run directory holds."""
+
+AGAIN = "Remove the directory and type its command again: what was answered is in the log."
+
+_USUAL = {
+    ("condition", "name"): "plain",
+    ("benchmark", "view"): "clean",
+    ("protocol", "answer"): "generate",
+    ("scoring", "parser"): "strict",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One line of records.jsonl. `gold` is the right label under the protocol of the run.
+
+    `sample` is the metadata that breakdowns need; `reply` is what the judge wrote, and `key` says
+    which completion that is.
+    """
+
+    id: str
+    epoch: int
+    gold: str
+    class_: str
+    cluster: str
+    verdict: Verdict
+    key: str
+    reply: str
+    sample: Mapping[str, Json]
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a label."""
+        return self.verdict.status == "ok"
+
+    @property
+    def right(self) -> bool:
+        """Whether the label is the right one."""
+        return self.verdict.label == self.gold
+
+    def judged(self) -> Judged:
+        """What the metrics need of it."""
+        return Judged(
+            gold=self.gold,
+            verdict=self.verdict,
+            cluster=self.cluster,
+            class_=self.class_,
+            sample=self.id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One judge under one protocol.
+
+    `variant` names what differs from the usual way of asking (condition, view, answer, parser);
+    it is empty for the usual one. `marks` say why the run is comparable only with care.
+    """
+
+    path: Path
+    digest: str
+    benchmark: str
+    model: str
+    kind: str
+    family: str | None
+    parameters: float | None
+    protocol: str
+    variant: str
+    labels: tuple[str, ...]
+    epochs: int
+    data: Mapping[str, str]
+    prompt: str
+    observations: tuple[Observation, ...]
+    marks: tuple[str, ...] = ()
+
+    @property
+    def negative(self) -> str:
+        """The label that means no risk: a protocol names it first."""
+        return self.labels[0]
+
+    @property
+    def name(self) -> str:
+        """What stands in tables."""
+        extra = [*filter(None, [self.variant]), *self.marks]
+        return f"{self.model} ({', '.join(extra)})" if extra else self.model
+
+    @property
+    def once(self) -> tuple[Observation, ...]:
+        """The first epoch: every sample once."""
+        return tuple(o for o in self.observations if o.epoch == 0)
+
+
+def finished(path: Path) -> bool:
+    """Whether the run directory is complete and not being worked on."""
+    if not all((path / name).is_file() for name in FILES):
+        return False
+    return bool(_json(path / "manifest.json").get("ended"))
+
+
+def read(path: Path) -> Run | None:
+    """Reads a finished run directory; None if it is of another task than evaluate.
+
+    Raises:
+        DataError: a file cannot be read, or the records are not those of the metrics.
+    """
+    config, manifest, metrics = _config(path), _json(path / FILES[1]), _json(path / FILES[2])
+    try:
+        if config["task"]["name"] != "evaluate":
+            return None
+        shown = metrics["breakdowns"]["confusion"]
+        labels = tuple(shown["labels"])
+        model = config["model"]
+        run = Run(
+            path=path,
+            digest=manifest["run"],
+            benchmark=config["benchmark"]["name"],
+            model=model["name"],
+            kind=model["kind"],
+            family=model["family"],
+            parameters=model["parameters"],
+            protocol=config["protocol"]["name"],
+            variant=", ".join(_unusual(config)),
+            labels=labels,
+            epochs=config["epochs"],
+            data=manifest["data"],
+            prompt=manifest["prompt"],
+            observations=tuple(_observations(path, config["protocol"]["answers"], labels)),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: is of another version ({error!r}). {AGAIN}") from None
+    _check(run, shown["counts"])
+    return run
+
+
+def _unusual(config: Mapping[str, Any]) -> Iterator[str]:
+    for (group, key), usual in _USUAL.items():
+        value = config[group].get(key, usual)
+        if value != usual:
+            yield str(value) if key == "name" else f"{value} {key}"
+
+
+def _observations(path: Path, answers: str, labels: tuple[str, ...]) -> Iterator[Observation]:
+    for line in read_jsonl(path / "records.jsonl"):
+        gold = line["gold"]
+        binary = labels[0] if gold["label"] == "safe" else labels[-1]
+        yield Observation(
+            id=line["id"],
+            epoch=line["epoch"],
+            gold={"binary": binary, "domain": gold["domain"], "class": gold["class"]}[answers],
+            class_=gold["class"] or gold["domain"] or gold["label"],
+            cluster=line["sample"]["cluster"],
+            verdict=Verdict(**line["verdict"]),
+            key=line["completion"]["key"],
+            reply=line["completion"]["text"],
+            sample=line["sample"],
+        )
+
+
+def _check(run: Run, counts: list[list[int]]) -> None:
+    """The records are complete, and those that the metrics were made of."""
+    if not run.observations:
+        raise DataError(f"{run.path}: records.jsonl is empty. {AGAIN}")
+    times = Counter((o.id, o.epoch) for o in run.observations)
+    ids = {o.id for o in run.observations}
+    wanted = {(i, e) for i in ids for e in range(run.epochs)}
+    if wrong := sorted({i for (i, _), n in times.items() if n > 1}):
+        raise DataError(f"{run.path}: {_some(wrong)} stand twice in one epoch. {AGAIN}")
+    if wrong := sorted({i for i, _ in wanted ^ times.keys()}):
+        raise DataError(f"{run.path}: {_some(wrong)} lack one of {run.epochs} epochs. {AGAIN}")
+    gold, label = zip(*((o.gold, o.verdict.label) for o in run.observations), strict=True)
+    if strange := {*gold, *filter(None, label)} - set(run.labels):
+        raise DataError(f"{run.path}: {_some(sorted(strange))} are no labels of it. {AGAIN}")
+    if confusion(gold, label, run.labels) != counts:
+        raise DataError(
+            f"{run.path}: records.jsonl ({len(gold)} lines) and metrics.json "
+            f"({sum(map(sum, counts))} samples) do not agree. {AGAIN}"
+        )
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _config(path: Path) -> dict[str, Any]:
+    file = path / "config.yaml"
+    try:
+        tree = OmegaConf.to_container(OmegaConf.load(file))
+    except (OSError, YAMLError, OmegaConfBaseException, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: cannot be read ({type(error).__name__}). {AGAIN}") from None
+    if not isinstance(tree, dict):
+        raise DataError(f"{file}: holds no configuration. {AGAIN}")
+    return {str(key): value for key, value in tree.items()}
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read ({type(error).__name__}). {AGAIN}") from None
+    if not isinstance(value, dict):
+        raise DataError(f"{file}: holds no table. {AGAIN}")
+    return value
