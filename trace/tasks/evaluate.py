@@ -79,7 +79,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
             tracker.artifact(run_dir.path)
     rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
     console.print(summary(name, settings.model.name, result["metrics"], rows))
-    console.print(per_class(f"{name}: by gold class", result["breakdowns"]["class"]))
+    console.print(per_class("By gold class", result["breakdowns"]["class"]))
     console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
     refuse_unscored(settings, records)
 
