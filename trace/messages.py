@@ -37,10 +37,11 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, MissingConfigException):
         return _missing(error)
     if isinstance(error, OverrideParseException):
-        return (
-            f"{error.override}: cannot be read ({_first_line(error)}). "
-            "Quote values with special characters: 'key=\"a value, with a comma\"'."
-        )
+        key, equals, value = str(error.override).partition("=")
+        if not equals or key != key.strip():
+            return f"{error.override}: cannot be read. Write key=value, without spaces around =."
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f"{error.override}: the value has to be quoted. Type '{key}=\"{escaped}\"'."
     if isinstance(error, YAMLError):
         return f"{' '.join(str(error).split())}. Correct the file in conf/."
     if not isinstance(error, HydraException | OmegaConfBaseException):
@@ -53,6 +54,8 @@ def explain(error: BaseException) -> str | None:
             key = match[1]
             if any(t.startswith("Key ") or "not in struct" in t for t in texts[1:] or texts):
                 return f"{key}: no such key{config.nearest(key, list(known_keys()))}"
+    if "'sweeps'" in texts[0]:
+        return "sweeps: a sweep is added with a plus: +sweeps=NAME -m."
     if match := re.search(r"Error merging override (.+)", texts[0]):
         reasons = [t for t in texts if "$" not in t]  # OmegaConf chains its unfilled template too
         return f"{match[1]}: {reasons[-1]}."

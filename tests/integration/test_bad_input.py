@@ -42,7 +42,10 @@ def refused(door: Door, tmp_path: Path, *arguments: str) -> str:
         ("limit=-4", "below 1"),
         ("limit=2.5", "could not be converted to Integer"),
         ("benchmark.path=/no/such/file.jsonl", "/no/such/file.jsonl"),
-        ("key=a=b,[c", "cannot be read"),
+        ("key=a=b,[c", "has to be quoted. Type 'key=\"a=b,[c\"'"),
+        ("benchmark.path=数据.jsonl", "Type 'benchmark.path=\"数据.jsonl\"'"),
+        ("limit", "Write key=value"),
+        ("sweeps=tracesafe_pilot", "+sweeps"),
     ],
 )
 @pytest.mark.parametrize("many", [False, True])

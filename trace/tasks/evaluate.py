@@ -18,6 +18,7 @@ from trace.models.log import CompletionLog, log_folder
 from trace.models.open import open_model
 from trace.records import Completion, Json, Record, Verdict
 from trace.report.figures import write_figures
+from trace.report.grid import escape
 from trace.report.metrics import Judged, baselines, evaluate
 from trace.report.table import per_class, per_class_markdown, summary, to_markdown
 from trace.tasks.ask import Interview
@@ -70,7 +71,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
             completions, fresh = answers(interview)
             records = interview.records(completions)
             result = score(interview, completions, records)
-            write_results(run_dir, settings, records, result, title=name)
+            write_results(run_dir, interview, records, result, title=name)
             if fresh or not (run_dir.path / "manifest.json").is_file():
                 # A repeat computes nothing: who made the completions, and when, stays.
                 write_json(run_dir.path / "manifest.json", completed(manifest))
@@ -157,13 +158,14 @@ def score(
 
 def write_results(
     run_dir: RunDir,
-    settings: config.Root,
+    interview: Interview,
     records: Sequence[Record],
     result: dict[str, Json],
     *,
     title: str,
 ) -> None:
     """Writes everything but the manifest: a function of data, configuration and completions."""
+    settings = interview.settings
     resolved = OmegaConf.to_yaml(redact(config.plain(settings)))
     write_text(run_dir.path / "config.yaml", resolved)
     write_jsonl(run_dir.path / "records.jsonl", (record.to_json() for record in records))
@@ -173,6 +175,7 @@ def write_results(
     report = [
         to_markdown(title, settings.model.name, result["metrics"], rows),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
+        *(f"Note: {escape(note)}" for note in interview.dataset.notes),
     ]
     write_text(run_dir.path / "report.md", "\n\n".join(report) + "\n")
 

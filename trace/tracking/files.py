@@ -28,7 +28,7 @@ def safe_name(text: str, length: int = 128) -> str:
 
     A text longer than `length` is cut and ends in a hash, so that long names stay apart.
     """
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".") or "-"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-") or "-"
     if len(name) <= length:
         return name
     ending = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]

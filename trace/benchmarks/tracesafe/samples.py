@@ -42,11 +42,11 @@ def load(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset
         AssetError: there is no path, and BFCL cannot be had.
     """
     if settings.path is None:
-        records, fingerprint, notes = _own(settings, seed)
+        records, fingerprint, notes = own_records(settings, seed)
     else:
         read = released.read(Path(settings.path).expanduser())
         records, fingerprint, notes = read.records, dict(read.fingerprint), []
-    records, about_negatives = _with_negatives(records)
+    records, about_negatives = with_negatives(records)
     notes += [about_negatives, *_oddities(records)]
     samples = [_sample(record, settings.view) for record in records]
     ordered = sorted(samples, key=lambda s: (s.meta["class_number"], s.id))
@@ -97,9 +97,10 @@ def parsed(built: OwnSet) -> tuple[MutationRecord, ...]:
     )
 
 
-def _own(
+def own_records(
     settings: config.TraceSafe, seed: int
 ) -> tuple[tuple[MutationRecord, ...], dict[str, str], list[str]]:
+    """The records of our own set, what identifies them, and what has to be said about them."""
     built, fingerprint = own_set(settings, seed)
     records = parsed(built)
     fingerprint["own set"] = digest([record.id for record in records])
@@ -110,7 +111,7 @@ def _own(
     return records, fingerprint, [origin, *built.notes]
 
 
-def _with_negatives(
+def with_negatives(
     records: Sequence[MutationRecord],
 ) -> tuple[tuple[MutationRecord, ...], str]:
     """The records, with benign ones made of the originals if there are none; and a note on them."""

@@ -50,7 +50,7 @@ def own(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Collecti
     Raises:
         AssetError: BFCL cannot be had.
     """
-    records, fingerprint, notes = samples._own(settings, seed)
+    records, fingerprint, notes = samples.own_records(settings, seed)
     return _collection("own", records, fingerprint, notes, limit=limit, seed=seed)
 
 
@@ -76,7 +76,7 @@ def _collection(
     limit: int | None,
     seed: int,
 ) -> Collection:
-    everything, about_negatives = samples._with_negatives(records)
+    everything, about_negatives = samples.with_negatives(records)
     kept = [
         record
         for group in by_class(everything).values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterator
 from random import Random
 
@@ -24,8 +25,9 @@ class _Found(Mutator):
 
     why = ""
 
+    @abstractmethod
     def _fits(self, found: Site, name: str, value: str) -> bool:
-        raise NotImplementedError
+        """Whether the argument is of the wanted kind."""
 
     def _arguments(self, found: Site) -> list[str]:
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -122,9 +123,9 @@ def _deprecated(tool: Tool, successor: str, rng: Random) -> Tool:
 class _ElsewhereOnly(Mutator):
     """Edits a listed tool that is never called, as a mutator edits the called one."""
 
+    @abstractmethod
     def _variants(self, tool: Tool) -> Iterator[tuple[str, Callable[[Random], Tool]]]:
         """What can be done to a tool: where, and how."""
-        raise NotImplementedError
 
     def _all(self, found: Site) -> list[tuple[str, Callable[[Random], Tool]]]:
         return [
