@@ -138,6 +138,7 @@ def test_an_output_folder_below_a_file(door: Door, tmp_path: Path, many: list[st
     [
         (["model.rates={Benin: 0.2}"], "Did you mean Benign?"),
         (["model.rates={ApiKeyLeak: 0.3}"], "no rate for"),
+        (["model=smollm2", "model.id=/no/such/model", "model.asset=null"], "/no/such/model"),
         (["model=smollm2", "model/engine=mock"], "model=mock"),
         (["model=smollm2", "model.engine.device=nowhere"], "model.engine.device=nowhere"),
         (["protocol.tools=false", "benchmark.view=released"], "benchmark.view=clean"),

@@ -19,6 +19,14 @@ class Model(Protocol):
         """
         ...
 
+    def prepare(self, request: Request) -> None:
+        """Finds out, without loading weights, whether a request like this can be asked at all.
+
+        Raises:
+            TraceError: it cannot; nothing has been written yet.
+        """
+        ...
+
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has for this model, without any template."""
         ...

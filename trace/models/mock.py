@@ -56,6 +56,10 @@ class MockModel:
             "reasoning": settings.reasoning,
         }
 
+    def prepare(self, request: Request) -> None:
+        """Answers the request once, for nothing: what cannot be answered is refused here."""
+        self._answer(request, "")
+
     def count_tokens(self, text: str) -> int:
         """A quarter of the characters: about what English text has."""
         return len(text) // 4

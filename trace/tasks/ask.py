@@ -70,6 +70,7 @@ class Interview:
             for epoch in range(self.settings.epochs)
         ]
 
+    @cached_property
     def requests(self) -> list[Request]:
         """One request a question."""
         settings, protocol = self.settings, self.protocol

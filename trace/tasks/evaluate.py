@@ -41,6 +41,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     check_writable(settings.output_dir)
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
     interview = Interview(settings, dataset, open_model(settings.model)).under_condition()
+    interview.model.prepare(interview.requests[0])
     for note in interview.dataset.notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     origin = {
@@ -88,7 +89,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
 def answers(interview: Interview) -> tuple[list[Completion], bool]:
     """The completions in the order of the questions; and whether any was made now."""
     settings = interview.settings
-    requests = interview.requests()
+    requests = interview.requests
     folder = log_folder(settings.output_dir, settings.model.name)
     with CompletionLog(folder) as log, progress(len(requests), settings.model.name) as meter:
 

@@ -79,6 +79,11 @@ class HfModel:
         own = ids if isinstance(ids, list) else [ids]
         return {i for i in [*own, self.tokenizer.eos_token_id] if i is not None}
 
+    def prepare(self, request: Request) -> None:
+        """Loads the tokenizer, renders the request, and looks for the device."""
+        row_of(self.tokenizer, request, "", self.context, self.settings.reasoning)
+        device(self.engine.device)
+
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without any template."""
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
