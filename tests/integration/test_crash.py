@@ -17,7 +17,7 @@ from trace.tracking.files import read_jsonl
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_set")]
 
-COMMON = ["limit=2", "benchmark.distractors=0", "tracking.mode=disabled"]
+COMMON = ["limit=1", "benchmark.distractors=0", "tracking.mode=disabled"]
 JOBS = {
     "score": ["protocol.answer=score", "protocol=binary"],
     "generate": ["protocol=binary", "sampling.max_new_tokens=6", "model.engine.decode_rows=2",
@@ -50,25 +50,31 @@ def test_killed_ten_times_and_resumed_a_run_ends_byte_identical(job: str, tmp_pa
     undisturbed, whole = timed(arguments, tmp_path / "undisturbed")
     _, idle = timed(arguments, tmp_path / "undisturbed")  # everything but the model's work
     moments = random.Random(job)
-    killed = 0
-    for _ in range(10):
-        process = start(arguments, tmp_path / "killed")
+    killed, folder = 0, 0
+    while killed < 10:
+        process = start(arguments, tmp_path / f"killed_{folder}")
         try:
             process.wait(timeout=moments.random() * (idle + (whole - idle) / 5))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             killed += 1
+        else:  # it came through: what it wrote counts too, and the next begins anew
+            compare(finish(process), undisturbed)
+            folder += 1
+            assert folder < 20, "the runs end before they can be killed"
         process.communicate()
-    resumed = finish(start(arguments, tmp_path / "killed"))
-    assert killed >= 7, "the kills came too late to show anything"
+    compare(finish(start(arguments, tmp_path / f"killed_{folder}")), undisturbed)
+    for log in tmp_path.glob("killed_*/completions"):
+        keys = [line["key"] for segment in log.rglob("*.jsonl") for line in read_jsonl(segment)]
+        assert len(keys) == len(set(keys)), "a finished completion was made twice"
+
+
+def compare(resumed: Path, undisturbed: Path) -> None:
     assert resumed.name == undisturbed.name
     for name in ("records.jsonl", "metrics.json", "report.md"):
         assert (resumed / name).read_bytes() == (undisturbed / name).read_bytes()
     leftovers = [p for p in resumed.rglob(".*") if p.name != ".lock"]
     assert not leftovers
-    segments = (tmp_path / "killed").rglob("completions/**/*.jsonl")
-    lines = [line["key"] for segment in segments for line in read_jsonl(segment)]
-    assert len(lines) == len(set(lines)), "a finished completion was made twice"
 
 
 def test_ctrl_c_keeps_what_was_finished_and_exits_with_130(tmp_path: Path) -> None:
