@@ -57,12 +57,12 @@ def test_killed_ten_times_and_resumed_a_run_ends_byte_identical(job: str, tmp_pa
             process.wait(timeout=moments.random() * (idle + (whole - idle) / 5))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
             killed += 1
         else:  # it came through: what it wrote counts too, and the next begins anew
             compare(finish(process), undisturbed)
             folder += 1
             assert folder < 20, "the runs end before they can be killed"
-        process.communicate()
     compare(finish(start(arguments, tmp_path / f"killed_{folder}")), undisturbed)
     for log in tmp_path.glob("killed_*/completions"):
         keys = [line["key"] for segment in log.rglob("*.jsonl") for line in read_jsonl(segment)]
