@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from pathlib import Path
 
@@ -24,7 +25,16 @@ def options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
-NEEDS = {"hf": ["model.id=org/name"], "mock": ["model.rates={default: 0.5}"]}
+SERVER = ["model.id=org/name", "model.base_url=http://127.0.0.1:8000/v1"]
+NEEDS = {
+    "model=hf": ["model.id=org/name"],
+    "model=vllm": ["model.id=org/name"],
+    "model=openai_compatible": SERVER,
+    "model=mock": ["model.rates={default: 0.5}"],
+    "benchmark=ragtruth": ["benchmark.path=folder"],
+    "benchmark=strongreject": ["benchmark.path=x.csv", "model@benchmark.judge=smollm2"],
+}
+"""What the file itself leaves to the user."""
 
 
 @pytest.mark.parametrize(
@@ -37,10 +47,11 @@ NEEDS = {"hf": ["model.id=org/name"], "mock": ["model.rates={default: 0.5}"]}
     ],
 )  # fmt: skip
 def test_every_conf_file_composes_into_valid_typed_objects(group: str, name: str) -> None:
-    settings = typed(f"{group}={name}", *(NEEDS.get(name, []) if group == "model" else []))
+    settings = typed(f"{group}={name}", *NEEDS.get(f"{group}={name}", []))
     assert isinstance(settings, config.Root)
     if group in ("model", "protocol", "benchmark", "task"):
-        expected = "org/name" if (group, name) == ("model", "hf") else name
+        by_id = group == "model" and name in ("hf", "vllm", "openai_compatible")
+        expected = "org/name" if by_id else name
         assert getattr(settings, group).name == expected
 
 
@@ -69,6 +80,8 @@ def test_benchmark_can_override_the_groups_before_it() -> None:
         ("model.engine.attention=none", "model.engine.attention"),
         ("model.engine.prefill_tokens=0", "model.engine.prefill_tokens"),
         ("model.engine.decode_rows=0", "model.engine.decode_rows"),
+        ("model.engine.quantisation=int3", "model.engine.quantisation"),
+        ("model.engine.device_map=random", "model.engine.device_map"),
         ("model.context=0", "model.context"),
         ("model.reasoning=maybe", "model.reasoning"),
         ("model.kind=robot", "model.kind"),
@@ -168,3 +181,52 @@ def test_editing_conf_during_a_multirun_changes_nothing(tmp_path: Path) -> None:
     with sweep.composing(plan.conf):
         assert config.to_typed(compose("config", ["protocol=fine"])).protocol.answers == "class"
     assert sweep.plan(["-m", f"output_dir={tmp_path}"], CONF).conf == plan.conf
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("model.base_url=localhost", "model.base_url"),
+        ("model.base_url=null", "model.base_url"),
+        ("model.id=null", "model.id"),
+        ("model.price={input: 1}", "model.price"),
+        ("+model.price={input: 1, output: -1}", "model.price.output"),
+        ("model.extra_body=3", "model.extra_body"),
+        ("model.engine.timeout=0", "model.engine.timeout"),
+        ("model.engine.attempts=0", "model.engine.attempts"),
+        ("model.engine.max_cost_usd=0", "model.engine.max_cost_usd"),
+    ],
+)
+def test_a_wrong_value_of_a_hosted_model_is_named(override: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=key):
+        typed("model=openai_compatible", *SERVER, override)
+
+
+def test_the_slots_for_further_models_are_those_of_the_typed_tree() -> None:
+    holding = [
+        f"{prefix}{field.name}"
+        for prefix, cls in (("benchmark.builder.", config.Builder),
+                            ("benchmark.", config.StrongReject))
+        for field in dataclasses.fields(cls)
+        if "Model" in str(field.type)
+    ]  # fmt: skip
+    assert sorted(holding) == sorted(config.MODEL_SLOTS)
+    for slot in config.MODEL_SLOTS:
+        assert sweep.chosen_model(f"{slot}=smollm2") == f"model@{slot}=smollm2"
+    assert sweep.chosen_model("benchmark.builder.agent=null") == "benchmark.builder.agent=null"
+    assert sweep.chosen_model("model=smollm2") == "model=smollm2"
+
+
+@pytest.mark.parametrize("group", ["task", "benchmark", "condition", "protocol"])
+def test_the_name_of_a_file_cannot_be_given_to_another(group: str) -> None:
+    with pytest.raises(ConfigError, match=f"{group}.name: is the name of its file"):
+        sweep.plan([f"{group}.name=other"], CONF)
+
+
+def test_the_models_of_a_build_are_refused_elsewhere() -> None:
+    agent = "model@benchmark.builder.agent=smollm2"
+    assert typed("task=build", agent).benchmark.builder.agent.name == "smollm2"  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match="task=build"):
+        typed(agent)
+    with pytest.raises(ConfigError, match="stands beside benchmark"):
+        typed("task=build", agent, "benchmark.base=x")

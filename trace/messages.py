@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import re
 from collections.abc import Iterator
 from typing import get_args, get_type_hints
@@ -13,6 +14,12 @@ from yaml import YAMLError
 
 from trace import config
 from trace.errors import TraceError
+
+_OF_THE_DISK = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+    *(errno.EFBIG, errno.ESTALE),
+}
+"""What a disk refuses and a user can mend. Any other error of the system is a fault of ours."""
 
 
 def status_of(error: BaseException) -> int:
@@ -28,7 +35,7 @@ def explain(error: BaseException) -> str | None:
     for link in chain:
         if isinstance(link, TraceError):
             return str(link)
-    if isinstance(error, OSError) and error.errno is not None:
+    if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
         place = f"{error.filename}: " if error.filename else ""
         return (
             f"{place}{error.strerror}. What was finished is kept: make room or give another "
@@ -44,6 +51,8 @@ def explain(error: BaseException) -> str | None:
         return f"{error.override}: the value has to be quoted. Type '{key}=\"{escaped}\"'."
     if isinstance(error, YAMLError):
         return f"{' '.join(str(error).split())}. Correct the file in conf/."
+    if isinstance(error, ValueError) and "Config group override must be" in str(error):
+        return "a group cannot be null here. Leave it out, or choose one of its files."
     if not isinstance(error, HydraException | OmegaConfBaseException):
         return None
     texts = [

@@ -50,11 +50,12 @@ def plan(arguments: list[str], conf: Path) -> Plan:
     Raises:
         ConfigError: some job of a multirun cannot work. None has started then.
     """
-    rest = [a for a in arguments if a not in ("-m", "--multirun")]
-    multirun = len(rest) < len(arguments)
+    multirun = any(a in ("-m", "--multirun") for a in arguments)
+    rest = [chosen_model(a) for a in arguments if a not in ("-m", "--multirun")]
     if any(a.startswith("-") for a in rest):  # --help, --cfg job and the like
         return Plan(arguments=rest, conf=conf)
     overrides = rest
+    refuse_names(overrides)
     if not multirun:
         if chosen_sweeps(overrides):
             raise ConfigError("+sweeps: a sweep has many jobs. Add -m to run them.")
@@ -72,6 +73,29 @@ def plan(arguments: list[str], conf: Path) -> Plan:
     full.append(f"hydra.searchpath=[{quoted(f'file://{frozen}')}]")
     final = ["--multirun", *full, "hydra.sweeper.params=null"]
     return Plan(arguments=final, conf=frozen / "conf")
+
+
+def chosen_model(argument: str) -> str:
+    """`benchmark.judge=NAME` as Hydra wants it, `model@benchmark.judge=NAME`."""
+    key, equals, value = argument.partition("=")
+    if equals and key in config.MODEL_SLOTS and value not in ("", "null"):
+        return f"model@{argument}"
+    return argument
+
+
+def refuse_names(overrides: Sequence[str]) -> None:
+    """Refuses `protocol.name=…` and the like: the results of one would stand under another's name.
+
+    Raises:
+        ConfigError: saying what to type instead.
+    """
+    for override in parse(overrides):
+        group, _, key = override.get_key_element().lstrip("+~").partition(".")
+        if key == "name" and group in ("task", "benchmark", "condition", "protocol"):
+            raise ConfigError(
+                f"{group}.name: is the name of its file in conf/{group}. Choose a file: "
+                f"{group}={override.value()}."
+            )
 
 
 def group() -> str | None:

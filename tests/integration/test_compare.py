@@ -13,10 +13,8 @@ from scipy.stats import binom
 
 from tests.integration.conftest import Door
 from trace.benchmarks.base import Dataset
-from trace.report.compare.judged import How
 from trace.run import main
 from trace.tasks import evaluate
-from trace.tasks.compare import Options, compare
 
 LIMIT = 20
 JUDGES = {
@@ -226,7 +224,9 @@ def expected_f1(i: int) -> float:
     return (unsafe + 2 * passed / (2 * passed + missed + alarms)) / 2
 
 
-def test_capability_scores_that_follow_the_planted_rates(outputs: Path, tmp_path: Path) -> None:
+def test_capability_scores_that_follow_the_planted_rates(
+    door: Door, outputs: Path, tmp_path: Path
+) -> None:
     """One benchmark scores a model as its planted rates foretell, another has nothing to do."""
     table = tmp_path / "scores.csv"
     lines = ["benchmark,model,score"]
@@ -234,14 +234,14 @@ def test_capability_scores_that_follow_the_planted_rates(outputs: Path, tmp_path
         lines.append(f"planted,judge_{i},{expected_f1(i)}")
         lines.append(f"noise,judge_{i},{i % 2}")
     table.write_text("\n".join(lines), "utf-8")
-    folder = compare(
-        Options(
-            runs=f"{outputs}/runs/tracesafe/**",
-            output_dir=tmp_path,
-            how=How(unscored="as_wrong", draws=500, seed=0),
-            capability=table,
-        )
+    ran = door(
+        "task=compare",
+        f"runs={outputs}/runs/tracesafe/**",
+        f"task.capability={table}",
+        "scoring.bootstrap_draws=500",
     )
+    assert ran.status == 0, ran.err
+    folder = ran.folder
     found = result(folder)["analyses"]["capability"]
     row = found["benchmarks"]["planted"]["all"]
     assert row["n"] == 13
@@ -257,7 +257,7 @@ def test_one_run_or_one_protocol_is_enough(door: Door, outputs: Path) -> None:
     assert len(result(one.folder)["runs"]) == 1
     analyses = result(one.folder)["analyses"]
     assert {name for name, found in analyses.items() if "reason" in found} == {
-        "confusion", "size", "capability", "rerun", "kinship"
+        "confusion", "size", "capability", "rerun", "kinship", "check_rank"
     }  # fmt: skip
     assert "no run under fine" in one.out
     coarse = door("task=compare", f"runs={outputs}/runs/tracesafe/*/plain/coarse-*")

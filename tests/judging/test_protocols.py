@@ -204,3 +204,13 @@ def test_a_condition_changes_how_the_answer_is_asked_for_and_the_hash() -> None:
     assert plain.rubric.index('"verdict": "..."') < plain.rubric.index('"reasoning": "..."')
     assert "Solved examples" in shots.rubric
     assert len({p.prompt_hash for p in (plain, cot, shots)}) == 3
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_a_taxonomy_may_say_itself_what_is_judged(kind: str) -> None:
+    own = dataclasses.replace(FOOD, task="You are a cook. Taste it.")
+    usual = judge_protocol(SETTINGS[kind], FOOD)
+    tasted = judge_protocol(SETTINGS[kind], own)
+    assert usual.rubric.startswith("You are a safety judge.")
+    assert tasted.rubric == usual.rubric.replace(FOOD.task, own.task)
+    assert tasted.prompt_hash != usual.prompt_hash

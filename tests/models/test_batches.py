@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import itertools
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace.models.hf.batches import decode_groups, from_both_ends, prefill_batches, shared_prefix
+from trace.models.hf.batches import decode_groups, from_both_ends, prefill_batches
 
 lengths = st.lists(st.integers(1, 3000), max_size=80)
 
@@ -30,19 +28,6 @@ def test_decode_groups_keep_the_order_and_the_number_of_rows(
     groups = decode_groups(batches, rows)
     assert [i for g in groups for b in g for i in b] == [i for b in batches for i in b]
     assert all(1 <= sum(map(len, group)) <= rows for group in groups)
-
-
-@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12).map(tuple), min_size=2))
-def test_the_shared_prefix_is_the_longest_that_leaves_every_row_a_token(
-    prompts: list[tuple[int, ...]],
-) -> None:
-    same = (len(set(tokens)) == 1 for tokens in zip(*prompts, strict=False))
-    longest = sum(itertools.takewhile(bool, same))
-    assert shared_prefix(prompts) == min(longest, min(map(len, prompts)) - 1)
-
-
-def test_one_prompt_shares_nothing() -> None:
-    assert shared_prefix([(1, 2, 3)]) == 0
 
 
 @given(st.integers(0, 30))

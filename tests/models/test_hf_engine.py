@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import torch
 
 from trace import config
 from trace.errors import AssetError, ConfigError
-from trace.models.hf import forward
+from trace.models.hf import engine, forward
 from trace.models.hf.engine import HfModel
 from trace.records import Completion, Request, Sampling
 
@@ -22,12 +23,12 @@ TOPICS = ["rain", "bread", "a lighthouse", "the moon", "chess", "a train", "ink"
           "a bridge", "snow"]  # fmt: skip
 
 
-def settings(**engine: Any) -> config.Model:
+def settings(**options: Any) -> config.Model:
     return config.Model(
         name="smollm2",
         asset="smollm2",
         reasoning="none",
-        engine=config.HfEngine(dtype="float32", **engine),
+        engine=config.HfEngine(dtype="float32", **options),
     )
 
 
@@ -58,9 +59,9 @@ def answers(model: HfModel, requests: list[Request], done: Any = None) -> dict[s
     return {c.key: c for batch in model.generate(requests, done or {}) for c in batch}
 
 
-def shaped(model: HfModel, **engine: Any) -> HfModel:
+def shaped(model: HfModel, **options: Any) -> HfModel:
     """The same weights under another batch shape."""
-    other = HfModel(settings(**engine))
+    other = HfModel(settings(**options))
     other.__dict__["model"] = model.model
     return other
 
@@ -199,6 +200,111 @@ def test_a_resumed_plan_leaves_finished_groups_out_and_redoes_the_others_whole(
     first, second = set(whole[0]), whole[1]
     done = {key: Completion(key=key) for key in [*first, second[0]]}
     assert list(groups(done)) == whole[1:]
+
+
+@pytest.fixture(scope="module")
+def conversations() -> list[Request]:
+    """Three conversations under one rubric, each asked four questions, one of them twice."""
+    made = []
+    for i in range(3):
+        talk = f"This is story number {i}. " + "The weather kept on changing all day long. " * 12
+        for question in ("Who was there?", "Where was it?", "When did it end?", "Why?"):
+            made.append(
+                Request(
+                    messages=(
+                        {"role": "system", "content": "You read carefully. " * 12},
+                        {"role": "user", "content": f"{talk}\n{question}"},
+                    ),
+                    sampling=Sampling(max_new_tokens=6),
+                )
+            )
+    return [*made, dataclasses.replace(made[0], epoch=1)]
+
+
+def test_shared_beginnings_are_computed_once_and_change_no_text(
+    model: HfModel, conversations: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[int] = []
+    real = forward.prefill
+
+    def counting(lm: Any, rows: Any, **options: Any) -> Any:
+        computed.append(sum(map(len, rows)))
+        return real(lm, rows, **options)
+
+    monkeypatch.setattr(forward, "prefill", counting)
+    shared = answers(model, conversations)
+    once = sum(computed)
+    computed.clear()
+    monkeypatch.setattr(engine, "MIN_SAVED", 10**9)
+    apart = answers(model, conversations)
+    assert {k: c.text for k, c in shared.items()} == {k: c.text for k, c in apart.items()}
+    assert len(shared) == len(conversations)
+    assert once < sum(computed) / 2
+
+
+def test_a_resumed_tree_is_like_an_undisturbed_one(
+    model: HfModel, conversations: list[Request]
+) -> None:
+    few = shaped(model, decode_rows=4)
+    whole = [batch for batch in few.generate(conversations, {}) if batch]
+    assert len(whole) > 2
+    done = {c.key: c for c in whole[0]}
+    resumed = [batch for batch in few.generate(conversations, done) if batch]
+    assert [[(c.key, c.text) for c in batch] for batch in resumed] == [
+        [(c.key, c.text) for c in batch] for batch in whole[1:]
+    ]
+
+
+def test_scores_through_the_tree_equal_those_of_each_row_alone(
+    model: HfModel, conversations: list[Request]
+) -> None:
+    scored = [dataclasses.replace(r, labels=("Alice", "Nobody at all")) for r in conversations[:8]]
+    made = answers(model, scored)
+    for request in scored:
+        alone = answers(model, [request])
+        together = made[request.key(model.identity)].scores
+        for label, score in (alone[request.key(model.identity)].scores or {}).items():
+            assert together is not None
+            assert together[label].logprob == pytest.approx(score.logprob, abs=1e-3)
+
+
+def test_a_device_map_gives_the_same_texts(model: HfModel, requests: list[Request]) -> None:
+    """One device here: what is tested is that the map reaches the loader and is left alone."""
+    spread = HfModel(settings(device_map="auto"))
+    load = spread.source.load_weights
+    given: dict[str, Any] = {}
+    spread.source = SimpleNamespace(  # type: ignore[assignment]
+        folder=spread.source.folder, load_weights=lambda **o: (given.update(o), load(**o))[1]
+    )
+    made = answers(spread, requests[:4])
+    whole = answers(model, requests[:4])
+    assert given["device_map"] == "auto"
+    assert [c.text for c in made.values()] == [c.text for c in whole.values()]
+
+
+@pytest.mark.parametrize("how", ["int8", "nf4"])
+def test_quantised_weights_take_less_and_still_answer(
+    model: HfModel, requests: list[Request], how: str
+) -> None:
+    pytest.importorskip("bitsandbytes")
+    small = HfModel(settings(quantisation=how))
+    made = answers(small, requests[:2])
+    assert all(c.text.strip() for c in made.values())
+    assert small.model.get_memory_footprint() < 0.6 * model.model.get_memory_footprint()
+    assert small.identity["quantisation"] == how
+
+
+def test_too_little_memory_is_said_before_the_weights_are_loaded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, model: HfModel
+) -> None:
+    idle = HfModel(settings())
+    monkeypatch.setattr(engine.memory, "free_bytes", lambda device: 2**20)
+    stream = idle.generate([ask("Hello.")], {})
+    assert next(stream) == []  # nothing is too long
+    monkeypatch.setattr(HfModel, "_run", lambda self, rows, done: iter(()))
+    assert list(stream) == []
+    assert "model" not in idle.__dict__
+    assert "may run out of memory" in caplog.text
 
 
 def test_weights_are_not_loaded_before_they_are_needed() -> None:

@@ -4,6 +4,7 @@ import errno
 import json
 import multiprocessing
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -337,3 +338,57 @@ def test_ten_writers_and_a_reader(tmp_path: Path) -> None:
     assert [writer.exitcode for writer in writers] == [0] * WRITERS
     assert CompletionLog(tmp_path).read(expected) == expected
     assert len(segments(tmp_path)) == WRITERS
+
+
+MANY = 100_000
+"""Lines a writer."""
+
+
+def _write_many(folder: Path, writer: int) -> None:
+    with CompletionLog(folder) as log:
+        for first in range(writer * MANY, (writer + 1) * MANY, 1000):
+            log.append([completion(n) for n in range(first, first + 1000)])
+
+
+@pytest.mark.slow
+def test_a_million_lines_of_ten_writers_while_others_read(tmp_path: Path) -> None:
+    """Every thousandth is found wherever it lies, a reader takes little memory, none is lost."""
+    fork = multiprocessing.get_context("fork")
+    writers = [fork.Process(target=_write_many, args=(tmp_path, n)) for n in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    some = {digest(n): n for n in range(0, WRITERS * MANY, 1000)}
+    seen = 0
+    while any(writer.is_alive() for writer in writers):
+        found = CompletionLog(tmp_path).read(some)
+        assert len(found) >= seen
+        assert all(found[key] == completion(some[key]) for key in found)
+        seen = len(found)
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0] * WRITERS
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = CompletionLog(tmp_path).read(some)
+    assert found == {key: completion(n) for key, n in some.items()}
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # kB
+    assert grown < 100_000
+    lines = sum(path.read_bytes().count(b"\n") for path in segments(tmp_path))
+    assert lines == WRITERS * MANY
+
+
+@given(texts, st.data())
+@settings(max_examples=200, deadline=None)
+def test_wherever_the_last_line_is_torn_those_before_it_are_kept(
+    tmp_path_factory: Any, text: str, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("torn")
+    kept, torn = completion(1, "before"), completion(2, text or "x")
+    path = logged(folder, kept, torn)
+    whole = path.read_bytes()
+    last = whole.rindex(b"\n", 0, len(whole) - 1) + 1
+    cut = data.draw(st.integers(last, len(whole) - 1))
+    path.write_bytes(whole[:cut])
+    keys = [kept.key, torn.key]
+    assert CompletionLog(folder).read(keys) == {kept.key: kept}
+    logged(folder, torn)  # the next process is not glued to it
+    assert CompletionLog(folder).read(keys) == {kept.key: kept, torn.key: torn}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from trace.records import Verdict
-from trace.report.metrics import Judged
+from trace.report.judged import Judged
 
 CLASSES = (
     "PromptInjectionIn", "PromptInjectionOut", "UserInfoLeak", "ApiKeyLeak", "DataLeak",

@@ -16,7 +16,8 @@ from matplotlib.text import Text
 from trace.records import Verdict
 from trace.report import figures
 from trace.report.figures import write_figures
-from trace.report.metrics import Judged, evaluate
+from trace.report.judged import Judged
+from trace.report.metrics import evaluate
 
 
 @pytest.fixture

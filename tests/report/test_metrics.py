@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 from trace.records import Status, Verdict
-from trace.report.metrics import Judged, baselines, evaluate
+from trace.report.judged import Judged
+from trace.report.metrics import baselines, evaluate
 
 BINARY = ("Safe", "Unsafe")
 FINE = ("Benign", "Leak", "Ghost", "Clash")

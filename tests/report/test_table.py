@@ -8,7 +8,8 @@ from rich.table import Table
 
 from trace.records import Verdict
 from trace.report.grid import percent
-from trace.report.metrics import Judged, baselines, evaluate
+from trace.report.judged import Judged
+from trace.report.metrics import baselines, evaluate
 from trace.report.table import per_class, per_class_markdown, summary, to_markdown
 
 

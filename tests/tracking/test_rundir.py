@@ -11,11 +11,11 @@ from trace.records import digest
 from trace.tracking.rundir import check_writable, open_run, run_path
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("tracesafe", "smollm2", "plain")
+PARTS = ("runs", "tracesafe", "smollm2", "plain")
 HOLD = """
 import sys, time
 from trace.tracking.rundir import open_run
-with open_run(sys.argv[1], ("tracesafe", "smollm2", "plain"), "schema", {"seed": 0}) as run:
+with open_run(sys.argv[1], ("runs", "tracesafe", "smollm2", "plain"), "schema", {"seed": 0}) as run:
     (run.path / ".tmp-0badcafe-records.jsonl").write_text("half")
     print("held", flush=True)
     time.sleep(600)
@@ -25,7 +25,7 @@ with open_run(sys.argv[1], ("tracesafe", "smollm2", "plain"), "schema", {"seed":
 def test_one_directory_for_every_configuration(tmp_path: Path) -> None:
     with open_run(tmp_path, PARTS, "schema", {"seed": 0}) as run:
         assert run.digest == digest({"seed": 0})
-        wanted = tmp_path.joinpath("runs", *PARTS, f"schema-{run.digest[:8]}")
+        wanted = tmp_path.joinpath(*PARTS, f"schema-{run.digest[:8]}")
         assert run.path == wanted == run_path(tmp_path, PARTS, "schema", {"seed": 0})
         assert run.path.is_dir()
         (run.path / "records.jsonl").write_text("kept")
@@ -36,7 +36,7 @@ def test_one_directory_for_every_configuration(tmp_path: Path) -> None:
 
 
 def test_names_cannot_leave_the_output_folder(tmp_path: Path) -> None:
-    path = run_path(tmp_path, ("..", "org/model", "."), "../../x", {})
+    path = run_path(tmp_path, ("runs", "..", "org/model", "."), "../../x", {})
     assert path.parts[: len(tmp_path.parts) + 1] == (*tmp_path.parts, "runs")
     assert ".." not in path.parts
     assert len(path.relative_to(tmp_path).parts) == 5

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trace.judging.taxonomy import Taxonomy
-from trace.records import Sample
+from trace.records import Completion, Request, Sample
 
 RuleJudge = Callable[[Sample], str]
 """A judge that needs no model: the class it sees in a sample, or benign's name."""
+
+Ask = Callable[[Sequence[Request]], Sequence[Completion]]
+"""Puts requests to a model and returns its completions in their order. A task gives it to a
+benchmark that needs a model to be made: the benchmark itself knows none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +21,8 @@ class Dataset:
     """The samples of one benchmark, and where they come from.
 
     `fingerprint` maps a file name (or an asset) to its sha256. `notes` are said to the user and
-    kept in the manifest. `rule_judges` are the benchmark's own baselines.
+    kept in the manifest. `rule_judges` are the benchmark's own baselines. `capability` names the
+    metric that compares models with one another, where a set is read for that (capability.csv).
     """
 
     samples: tuple[Sample, ...]
@@ -26,3 +31,4 @@ class Dataset:
     licence: str
     notes: tuple[str, ...] = ()
     rule_judges: Mapping[str, RuleJudge] = field(default_factory=dict)
+    capability: str | None = None

@@ -28,3 +28,10 @@ def _(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset:
     from trace.benchmarks.tracesafe import samples
 
     return samples.load(settings, limit=limit, seed=seed)
+
+
+@load.register
+def _(settings: config.RagTruth, *, limit: int | None, seed: int) -> Dataset:
+    from trace.benchmarks.ragtruth import samples
+
+    return samples.load(settings, limit=limit, seed=seed)

@@ -3,30 +3,45 @@
 Nothing here imports torch, transformers or wandb: `--help`, `--cfg job` and a dry run stay quick.
 """
 
-from trace.config.benchmarks import Benchmark, TraceSafe
+from trace.config.benchmarks import (
+    MODEL_SLOTS,
+    Benchmark,
+    Builder,
+    RagTruth,
+    StrongReject,
+    TraceSafe,
+)
+from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, VllmEngine
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
-from trace.config.models import Engine, HfEngine, MockEngine, MockModel, Model
+from trace.config.models import HostedModel, MockModel, Model
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
 from trace.config.typed import check_files, nearest, to_typed
 
 __all__ = [
+    "MODEL_SLOTS",
     "NO_EFFECT_ON_RESULT",
     "Benchmark",
+    "Builder",
     "Compare",
     "Condition",
     "Engine",
     "HfEngine",
+    "HostedModel",
     "MockEngine",
     "MockModel",
     "Model",
+    "OpenAIEngine",
     "Protocol",
+    "RagTruth",
     "Root",
     "Sampling",
     "Scoring",
+    "StrongReject",
     "Task",
     "TraceSafe",
     "Tracking",
+    "VllmEngine",
     "check_files",
     "nearest",
     "of_result",

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from omegaconf import MISSING
 
 from trace.config.base import check, check_choice, config
+from trace.config.groups import Condition
+from trace.config.models import HostedModel, MockModel, Model
+
+if TYPE_CHECKING:
+    from trace.config.root import Root
 
 View = Literal["clean", "released"]
+MODEL_SLOTS = (
+    "benchmark.builder.agent",
+    "benchmark.builder.model",
+    "benchmark.builder.check",
+    "benchmark.builder.second_check",
+    "benchmark.judge",
+)
+"""Keys that hold a further model. On the command line `KEY=NAME` picks conf/model/NAME.yaml."""
+
 Split = Literal["base", "long_context", "miss_func", "miss_param"]
 
 
@@ -18,6 +32,35 @@ class Benchmark:
     """What is measured. The subclass picks the code."""
 
     name: str = MISSING
+
+    def check_with(self, settings: Root) -> None:
+        """Checks it against the rest of a configuration.
+
+        Raises:
+            ConfigError: the two do not go together.
+        """
+
+
+@config
+class Builder:
+    """The models that take part in a build; without them none does."""
+
+    agent: Model | None = None
+    """Drives BFCL's simulators live: its accurate trajectories are the base ones."""
+    model: Model | None = None
+    """Rewords the payloads; a reply is checked before it is used."""
+    check: Model | None = None
+    """Is asked whether a step suits a mutation; what it turns down is left out."""
+    second_check: Model | None = None
+    """Is asked the same, to see how far two such judges agree; it turns nothing down."""
+
+    def __post_init__(self) -> None:
+        check(
+            self.second_check is None or self.check is not None,
+            "benchmark.builder.second_check",
+            "has no first judge to agree with",
+            "Add benchmark.builder.check=MODEL.",
+        )
 
 
 @config
@@ -41,6 +84,8 @@ class TraceSafe(Benchmark):
     """Own set: whether a trajectory ends at its risky step."""
     decoys: float = 0.2
     """Own set: the share of benign records that only look risky."""
+    builder: Builder = field(default_factory=Builder)
+    """task=build: the models that take part."""
 
     def __post_init__(self) -> None:
         for split in self.splits:
@@ -51,6 +96,12 @@ class TraceSafe(Benchmark):
             "benchmark.decoys",
             f"{self.decoys} is not a share",
             "Give a number from 0 to 1.",
+        )
+        check(
+            self.base is None or self.builder.agent is None,
+            "benchmark.base",
+            "stands beside benchmark.builder.agent",
+            "Base trajectories come from a file or from an agent: leave one out.",
         )
         check_choice("benchmark.view", self.view, get_args(View))
         check(
@@ -65,3 +116,71 @@ class TraceSafe(Benchmark):
             f"{self.distractors!r} is neither a number nor all",
             "Try benchmark.distractors=4.",
         )
+
+    def check_with(self, settings: Root) -> None:
+        """Refuses models of a build where nothing is built, and a view without tools."""
+        check(
+            settings.task.name == "build" or self.builder == Builder(),
+            "benchmark.builder",
+            f"is not read by task={settings.task.name}",
+            "Build the set first (task=build), then give it: benchmark.path=FOLDER.",
+        )
+        check(
+            settings.protocol.tools or self.view == "clean",
+            "protocol.tools",
+            "false leaves the section of the tools out, and benchmark.view=released has none",
+            "Use benchmark.view=clean.",
+        )
+
+
+@config
+class RagTruth(Benchmark):
+    """Data-to-text answers of RAGTruth: does the text say what the data do not?"""
+
+    name: str = "ragtruth"
+    path: str = MISSING
+    """The folder with source_info.jsonl and response.jsonl."""
+    split: str = "test"
+
+    def __post_init__(self) -> None:
+        check_choice("benchmark.split", self.split, ("train", "test"))
+
+
+@config
+class StrongReject(Benchmark):
+    """Forbidden questions of StrongREJECT: does the model under test answer them usefully?"""
+
+    name: str = "strongreject"
+    path: str = MISSING
+    """The CSV with category and forbidden_prompt."""
+    judge: Model = MISSING
+    """Grades the answers by the rubric."""
+
+    def check_with(self, settings: Root) -> None:
+        """Refuses what is for judged samples, and a server whose terms were not read."""
+        check(
+            settings.condition == Condition(),
+            f"condition={settings.condition.name}",
+            f"changes samples that are judged, and {self.name} asks its prompts as they stand",
+            "Use condition=plain.",
+        )
+        check(
+            settings.protocol.answer == "generate" and settings.scoring.parser == "strict",
+            "protocol.answer" if settings.protocol.answer != "generate" else "scoring.parser",
+            f"is not read by {self.name}, which grades written answers by its own rubric",
+            "Leave it out.",
+        )
+        model = settings.model
+        check(
+            not isinstance(model, HostedModel) or model.terms_confirmed,
+            "model.terms_confirmed",
+            f"{model.name} stands behind a server, and many providers forbid such prompts",
+            "Read their terms, then add model.terms_confirmed=true.",
+        )
+        for key, one in (("model", model), ("benchmark.judge", self.judge)):
+            check(
+                not isinstance(one, MockModel) or not one.rates,
+                f"{key}.rates",
+                "finds no gold label here to be right about",
+                f"Use {key}.replies=FILE.",
+            )

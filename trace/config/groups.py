@@ -30,6 +30,8 @@ class Compare(Task):
     name: str = "compare"
     capability: str | None = None
     """A CSV of benchmark, model, score: what the models can do elsewhere."""
+    check_judge: str | None = None
+    """The judge that checked the set while it was built: how it ranks among the others."""
     mixed: bool = False
     """Whether runs that are not comparable are marked instead of refused."""
 

@@ -1,4 +1,4 @@
-"""Models and the engines that run them."""
+"""Models, and what is known about them."""
 
 from __future__ import annotations
 
@@ -7,54 +7,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from trace.config.base import check, check_choice, config
-
-
-@config
-class Engine:
-    """What runs a model. The subclass picks the code."""
-
-    name: str = MISSING
-
-
-@config
-class HfEngine(Engine):
-    """transformers, in this process."""
-
-    name: str = "hf"
-    dtype: str = "bfloat16"
-    device: str = "auto"
-    """auto (cuda, then mps, then cpu), or a torch device."""
-    attention: str = "auto"
-    """auto is the fastest that the model supports."""
-    prefill_tokens: int = 2048
-    """Tokens of one forward pass over prompts, padding counted. Bounds memory."""
-    decode_rows: int = 32
-    """Rows decoded together."""
-
-    def __post_init__(self) -> None:
-        check_choice("model.engine.dtype", self.dtype, ("bfloat16", "float16", "float32"))
-        check_choice(
-            "model.engine.attention", self.attention, ("auto", "sdpa", "eager", "flash_attention_2")
-        )
-        check(
-            self.prefill_tokens >= 1,
-            "model.engine.prefill_tokens",
-            f"{self.prefill_tokens} is below 1",
-            "2048 suits a laptop.",
-        )
-        check(
-            self.decode_rows >= 1,
-            "model.engine.decode_rows",
-            f"{self.decode_rows} is below 1",
-            "32 suits a laptop.",
-        )
-
-
-@config
-class MockEngine(Engine):
-    """No weights: replies from a file, or planted rates."""
-
-    name: str = "mock"
+from trace.config.engines import Engine, MockEngine, OpenAIEngine
 
 
 @config
@@ -79,6 +32,8 @@ class Model:
     family: str | None = None
     parameters: float | None = None
     """Number of parameters, in billions."""
+    bits: float | None = None
+    """Bits a parameter, where the published weights are quantised (MXFP4: 4.25, FP8: 8)."""
     licence: str | None = None
     gated: bool = False
     engine: Engine = MISSING
@@ -105,7 +60,13 @@ class Model:
             f"{self.engine.name} does not run this model",
             "The mock is chosen whole: model=mock.",
         )
-        if isinstance(self.engine, HfEngine):
+        check(
+            not isinstance(self.engine, OpenAIEngine) or isinstance(self, HostedModel),
+            "model/engine",
+            f"{self.engine.name} does not run this model",
+            "A server is chosen as model=openai_compatible model.base_url=… model.id=….",
+        )
+        if not isinstance(self, MockModel | HostedModel):
             check(
                 (self.id is None) != (self.asset is None),
                 "model.id",
@@ -144,4 +105,92 @@ class MockModel(Model):
                 f"model.rates.{name}",
                 f"{rate} is not a share",
                 "Give a number from 0 to 1.",
+            )
+
+
+_OURS = ("model", "messages", "stream", "n", "logprobs", "top_logprobs")
+"""Fields of a request to a server that `extra_body` cannot change."""
+
+
+@config
+class HostedModel(Model):
+    """A model behind a server. `id` is the name it is served under, dated where there is a date."""
+
+    base_url: str | None = None
+    """The address of the API, such as http://127.0.0.1:8000/v1."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key; none is sent without one."""
+    extra_body: Any = None  # as for MockModel.rates
+    """A table of further fields of every request, such as reasoning_effort. A field set to null is
+    not sent at all: {temperature: null} for servers that refuse it."""
+    reasoning_field: str | None = None
+    """The field of a reply's message that holds the reasoning, such as reasoning_content."""
+    max_tokens_field: str = "max_tokens"
+    """How the server calls the most tokens to be written."""
+    logprobs: int = 0
+    """How many alternatives a token the server reports (OpenAI, vLLM: 20); 0 where it reports none.
+    protocol.answer=score reads the likelihood of the labels' first tokens from them."""
+    price: Any = None  # as for MockModel.rates
+    """A table, USD per million tokens: input, output, and cached where that has a price."""
+    terms_confirmed: bool = False
+    """Whether the provider's terms were read and allow what a safety benchmark sends."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(
+            isinstance(self.engine, OpenAIEngine),
+            "model/engine",
+            f"{self.engine.name} does not run this model",
+            "Leave it out: this model stands behind a server.",
+        )
+        check(
+            self.base_url is not None and self.base_url.startswith(("http://", "https://")),
+            "model.base_url",
+            f"{self.base_url or 'no value'} is no address",
+            "Try model.base_url=http://127.0.0.1:8000/v1.",
+        )
+        check(self.id is not None, "model.id", "names no model", "Give the name it is served as.")
+        check(
+            self.api_key_env is None or self.api_key_env.isidentifier(),
+            "model.api_key_env",
+            "is not the name of a variable",  # it may be the key itself, so it is not repeated
+            "Put the key into the environment and give its name: model.api_key_env=OPENAI_API_KEY.",
+        )
+        check(self.logprobs >= 0, "model.logprobs", f"{self.logprobs} is negative", "0 is none.")
+        check(
+            self.extra_body is None or isinstance(self.extra_body, dict),
+            "model.extra_body",
+            f"{self.extra_body!r} is no table",
+            "Try 'model.extra_body={reasoning_effort: low}'.",
+        )
+        for name, value in (self.extra_body or {}).items():
+            check(
+                name not in (*_OURS, self.max_tokens_field)
+                and (value is None or name not in ("temperature", "top_p", "seed", "stop")),
+                f"model.extra_body.{name}",
+                "is set elsewhere",
+                "Use model.id and the keys of sampling; null leaves a field of sampling out.",
+            )
+        assert isinstance(self.engine, OpenAIEngine)
+        check(
+            self.engine.max_cost_usd is None or self.price is not None,
+            "model.engine.max_cost_usd",
+            "cannot be kept without model.price",
+            "Give 'model.price={input: 0.15, output: 0.6}', in USD per million tokens.",
+        )
+        check(
+            self.price is None
+            or (isinstance(self.price, dict) and {"input", "output"} <= self.price.keys()),
+            "model.price",
+            f"{self.price!r} has no input and output",
+            "Try 'model.price={input: 0.15, output: 0.6}', in USD per million tokens.",
+        )
+        for name, amount in (self.price or {}).items():
+            check(
+                name in ("input", "output", "cached")
+                and isinstance(amount, int | float)
+                and amount >= 0,
+                f"model.price.{name}",
+                f"{amount} is no price",
+                "Give input, output, cached in USD per million tokens.",
             )

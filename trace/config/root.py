@@ -36,6 +36,8 @@ class Root:
     """task=compare: a glob of run directories, or several separated by spaces."""
     stage: str = "all"
     """build and audit: which part of the work."""
+    dry_run: bool = False
+    """Says what would be done and what it would take, and does nothing."""
 
     def __post_init__(self) -> None:
         check(
@@ -59,12 +61,6 @@ class Root:
             "Use protocol.answer=generate.",
         )
         check(
-            self.protocol.tools or getattr(self.benchmark, "view", "clean") == "clean",
-            "protocol.tools",
-            "false leaves the section of the tools out, and benchmark.view=released has none",
-            "Use benchmark.view=clean.",
-        )
-        check(
             self.runs is None or self.task.name == "compare",
             "runs",
             f"is not read by task={self.task.name}",
@@ -77,18 +73,37 @@ class Root:
             "Leave it out.",
         )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
+        self.benchmark.check_with(self)
 
 
 NO_EFFECT_ON_RESULT = (
     "tracking",
     "output_dir",
+    "dry_run",
     "scoring.max_unscored",
     "benchmark.path",  # the data's own hash stands for it
-    "model.replies",  # likewise
-    "model.id",  # likewise the identity of the weights
+    "benchmark.builder",  # task=build alone reads it
+    "model.replies",  # likewise the data's hash
+    "model.id",  # the identity of the model stands for it, and for the next
+    "model.base_url",
+    "model.api_key_env",
+    "model.price",
+    "model.terms_confirmed",
     "model.engine.device",
+    "model.engine.device_map",
     "model.engine.prefill_tokens",
     "model.engine.decode_rows",
+    "model.engine.tensor_parallel",
+    "model.engine.pipeline_parallel",
+    "model.engine.data_parallel",
+    "model.engine.memory",
+    "model.engine.cpu_cache_gib",
+    "model.engine.max_rows",
+    "model.engine.concurrency",
+    "model.engine.timeout",
+    "model.engine.attempts",
+    "model.engine.max_cost_usd",
+    "model.engine.max_requests",
 )
 """Keys that the hash of a run leaves out."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from trace.config import benchmarks, groups, models
+from trace.config import benchmarks, engines, groups, models
 from trace.config.root import Root
 
 
@@ -21,9 +21,22 @@ def register() -> None:
         "sampling": {"base": groups.Sampling},
         "scoring": {"base": groups.Scoring},
         "tracking": {"base": groups.Tracking},
-        "model": {"base": models.Model, "mock": models.MockModel},
-        "engine": {"hf": models.HfEngine, "mock": models.MockEngine},
-        "benchmark": {"tracesafe": benchmarks.TraceSafe},
+        "model": {
+            "base": models.Model,
+            "mock": models.MockModel,
+            "hosted": models.HostedModel,
+        },
+        "engine": {
+            "hf": engines.HfEngine,
+            "vllm": engines.VllmEngine,
+            "openai_compatible": engines.OpenAIEngine,
+            "mock": engines.MockEngine,
+        },
+        "benchmark": {
+            "tracesafe": benchmarks.TraceSafe,
+            "ragtruth": benchmarks.RagTruth,
+            "strongreject": benchmarks.StrongReject,
+        },
     }
     for group, named in schemas.items():
         for name, node in named.items():

@@ -57,6 +57,10 @@ def check_files(settings: Root) -> None:
         "benchmark.path": getattr(settings.benchmark, "path", None),
         "benchmark.base": getattr(settings.benchmark, "base", None),
         "model.replies": getattr(settings.model, "replies", None),
+        "benchmark.judge.replies": getattr(
+            getattr(settings.benchmark, "judge", None), "replies", None
+        ),
+        "task.capability": getattr(settings.task, "capability", None),
     }
     for key, path in named.items():
         if path is not None and not Path(path).expanduser().exists():

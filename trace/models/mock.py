@@ -12,6 +12,7 @@ import jsonlines
 
 from trace import config
 from trace.errors import ConfigError, DataError
+from trace.models.base import estimated_tokens
 from trace.reasoning import split_reasoning
 from trace.records import Completion, Json, LabelScore, Request, digest
 
@@ -62,7 +63,7 @@ class MockModel:
 
     def count_tokens(self, text: str) -> int:
         """A quarter of the characters: about what English text has."""
-        return len(text) // 4
+        return estimated_tokens(text)
 
     def generate(
         self, requests: Sequence[Request], done: Mapping[str, Completion]

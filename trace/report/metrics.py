@@ -5,35 +5,22 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trace.records import Status, Verdict
+from trace.report import resampled
 from trace.report.entry import Metric, entry, from_estimate, from_rate, from_rates, with_interval
+from trace.report.judged import Judged, repeats_in, share, unscored_as
 from trace.stats.classification import auprc, auroc, balanced_f1, confusion
-from trace.stats.rates import Rate, UnscoredAs, rate
+from trace.stats.rates import UnscoredAs, rate
 from trace.stats.resampling import Statistic, cluster_bootstrap
 
 Metrics: TypeAlias = dict[str, Metric]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A sample's gold label under the protocol, what the judge said, its source and its class.
-
-    Repeats of one sample have the same `sample` and count as one observation in Wilson intervals;
-    without a name each stands for itself.
-    """
-
-    gold: str
-    verdict: Verdict
-    cluster: str
-    class_: str
-    sample: str | None = None
+right = operator.attrgetter("right")
 
 
 def evaluate(
@@ -82,11 +69,14 @@ def evaluate(
     unsafe = [j for j in judged if j.gold != negative]
     safe = [j for j in judged if j.gold == negative]
 
-    tpr = _rate(unsafe, _right, policy, "unsafe samples")
-    tnr = _rate(safe, _right, policy, "safe samples")
-    columns, clusters = _columns(judged, negative, policy)
+    def flagged(j: Judged) -> bool:
+        return j.flagged(negative)
 
-    def resampled(metric: Metric, statistic: Statistic) -> Metric:
+    tpr = share(unsafe, right, policy, "unsafe samples")
+    tnr = share(safe, right, policy, "safe samples")
+    columns, clusters = resampled.columns(judged, negative, policy)
+
+    def with_resampling(metric: Metric, statistic: Statistic) -> Metric:
         # A generator of its own for each: all statistics see the same resamples.
         rng = np.random.default_rng(seed)
         interval = cluster_bootstrap(columns, clusters, statistic, draws=draws, rng=rng)
@@ -97,18 +87,18 @@ def evaluate(
     metrics: Metrics = {
         "tpr": from_rate(tpr),
         "tnr": from_rate(tnr),
-        "tpr_minus_tnr": resampled(skew, _skew),
-        "balanced_accuracy": resampled(balanced, _balanced_accuracy),
+        "tpr_minus_tnr": with_resampling(skew, resampled.skew),
+        "balanced_accuracy": with_resampling(balanced, resampled.balanced_accuracy),
     }
     if len(labels) > 2:
-        caught = _rate(unsafe, partial(_flagged, negative), policy, "unsafe samples")
+        caught = share(unsafe, flagged, policy, "unsafe samples")
         metrics["detection_rate"] = from_rate(caught)
     f1 = _f1(judged, negative, policy, balanced.get("reason"))
-    metrics["balanced_f1"] = resampled(f1, _balanced_f1)
+    metrics["balanced_f1"] = with_resampling(f1, resampled.balanced_f1)
     gold, scores = [j.gold != negative for j in judged], [j.verdict.score for j in judged]
     metrics["auroc"] = from_estimate(auroc(gold, scores), total=len(judged))
     metrics["auprc"] = from_estimate(auprc(gold, scores), total=len(judged))
-    ok = sum(map(_ok, judged))
+    ok = sum(j.ok for j in judged)
     coverage = from_rate(
         rate(ok, len(judged) - ok, 0, unscored_as=policy, repeats=repeats_in(judged))
     )
@@ -175,99 +165,22 @@ def baselines(
     return rows
 
 
-def unscored_as(unscored: str) -> UnscoredAs:
-    """The policy that a configuration names.
-
-    Raises:
-        ValueError: `unscored` is no choice.
-    """
-    choices: dict[str, UnscoredAs] = {"as_wrong": "as_wrong", "exclude": "exclude"}
-    if unscored not in choices:
-        raise ValueError(f"unscored is as_wrong or exclude, not {unscored!r}")
-    return choices[unscored]
-
-
-def _ok(j: Judged) -> bool:
-    return j.verdict.status == "ok"
-
-
-def _right(j: Judged) -> bool:
-    return j.verdict.label == j.gold
-
-
-def _flagged(negative: str, j: Judged) -> bool:
-    return _ok(j) and j.verdict.label != negative
-
-
-def _counted(j: Judged, policy: UnscoredAs) -> bool:
-    return _ok(j) or policy == "as_wrong"
-
-
-def _rate(
-    items: Sequence[Judged], right: Callable[[Judged], bool], policy: UnscoredAs, of: str
-) -> Rate:
-    scored = [j for j in items if _ok(j)]
-    hits = sum(map(right, scored))
-    misses, unscored = len(scored) - hits, len(items) - len(scored)
-    repeats = repeats_in(items)
-    return rate(hits, misses, unscored, unscored_as=policy, of=of, repeats=repeats)
-
-
-def repeats_in(items: Sequence[Judged]) -> float:
-    """How often each sample occurs, on average; 1 where they have no names."""
-    names = {item.sample for item in items}
-    return 1.0 if None in names or not names else len(items) / len(names)
-
-
-def _columns(
-    judged: Sequence[Judged], negative: str, policy: UnscoredAs
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Per counted sample the columns that `_skew` and the others unpack; and its cluster."""
-    counted = [j for j in judged if _counted(j, policy)]
-    unsafe = np.array([j.gold != negative for j in counted], dtype=np.int64)
-    flagged = np.array([_flagged(negative, j) for j in counted], dtype=np.int64)
-    passed = np.array([j.verdict.label == negative for j in counted], dtype=np.int64)
-    right = np.array([_right(j) for j in counted], dtype=np.int64)
-    safe = 1 - unsafe
-    columns = (unsafe, unsafe * right, unsafe * flagged, safe, safe * right, flagged, passed)
-    return np.stack(columns, axis=1), [j.cluster for j in counted]
-
-
-def _skew(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    unsafe, right, _, safe, cleared, *_ = sums.T
-    value: NDArray[np.float64] = right / unsafe - cleared / safe
-    return value
-
-
-def _balanced_accuracy(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    unsafe, right, _, safe, cleared, *_ = sums.T
-    value: NDArray[np.float64] = (right / unsafe + cleared / safe) / 2
-    return value
-
-
-def _balanced_f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    unsafe, _, caught, safe, cleared, flagged, passed = sums.T
-    value = caught / (unsafe + flagged) + cleared / (safe + passed)  # 2tp / (2tp + fp + fn)
-    return np.where((unsafe > 0) & (safe > 0), value, np.nan)
-
-
 def _f1(judged: Sequence[Judged], negative: str, policy: UnscoredAs, reason: str | None) -> Metric:
     """Undefined exactly where balanced accuracy is, for the same reason."""
 
     def value(unscored: Callable[[bool], bool | None], counted: Sequence[Judged]) -> float | None:
         gold = [j.gold != negative for j in counted]
         flagged = [
-            _flagged(negative, j) if _ok(j) else unscored(g)
-            for j, g in zip(counted, gold, strict=True)
+            j.flagged(negative) if j.ok else unscored(g) for j, g in zip(counted, gold, strict=True)
         ]
         return balanced_f1(gold, flagged).value
 
-    counted = [j for j in judged if _counted(j, policy)]
+    counted = [j for j in judged if j.counted(policy)]
     worst, best = value(operator.not_, judged), value(bool, judged)
     return entry(
         value(lambda _: None, counted),
         n=len(counted),
-        n_unscored=len(judged) - sum(map(_ok, judged)),
+        n_unscored=sum(not j.ok for j in judged),
         bounds=None if worst is None or best is None else (worst, best),
         reason=reason,
     )
@@ -277,15 +190,18 @@ def _classes(
     judged: Sequence[Judged], labels: Sequence[str], negative: str, policy: UnscoredAs
 ) -> dict[str, Metrics]:
     """Per gold class, ordered by its label and then by name."""
-    flagged = partial(_flagged, negative)
+
+    def flagged(j: Judged) -> bool:
+        return j.flagged(negative)
+
     members: dict[tuple[int, str], list[Judged]] = {}
     for j in judged:
         members.setdefault((labels.index(j.gold), j.class_), []).append(j)
     return {
         name: {
-            "accuracy": from_rate(_rate(items, _right, policy, "samples")),
+            "accuracy": from_rate(share(items, right, policy, "samples")),
             "detection_rate": from_rate(
-                _rate(items, flagged, policy, "samples"),
+                share(items, flagged, policy, "samples"),
                 higher_is_better=labels[order] != negative,
             ),
         }

@@ -15,7 +15,7 @@ from yaml import YAMLError
 
 from trace.errors import DataError
 from trace.records import Json, Verdict
-from trace.report.metrics import Judged
+from trace.report.judged import Judged
 from trace.stats.classification import confusion
 from trace.tracking.files import read_jsonl
 
@@ -120,14 +120,14 @@ def finished(path: Path) -> bool:
 
 
 def read(path: Path) -> Run | None:
-    """Reads a finished run directory; None if it is of another task than evaluate.
+    """Reads a finished run directory; None if no judge was tested in it.
 
     Raises:
         DataError: a file cannot be read, or the records are not those of the metrics.
     """
     config, manifest, metrics = _config(path), _json(path / FILES[1]), _json(path / FILES[2])
     try:
-        if config["task"]["name"] != "evaluate":
+        if config["task"]["name"] != "evaluate" or "confusion" not in metrics["breakdowns"]:
             return None
         shown = metrics["breakdowns"]["confusion"]
         labels = tuple(shown["labels"])

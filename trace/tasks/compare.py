@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from trace import config
 from trace.errors import ConfigError
-from trace.records import Json, digest
+from trace.records import Json
 from trace.report import canvas
 from trace.report.compare import (
     capability,
+    check_rank,
     classes,
     confusion,
     dangers,
@@ -27,76 +27,63 @@ from trace.report.compare import (
     table,
 )
 from trace.report.compare.judged import How, Judge, measure, usual
-from trace.report.compare.scores import read_scores
+from trace.report.compare.scores import Scores, read_scores
 from trace.report.compare.section import Section
 from trace.report.gather import EXAMPLE, Gathered, gather
-from trace.report.metrics import unscored_as
+from trace.report.judged import unscored_as
+from trace.report.plan import Plan
 from trace.tracking.files import write_json, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import check_writable
+from trace.tracking.tracked import tracked_run
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What is compared, and how.
-
-    `capability` is a CSV of benchmark, model, score. With `mixed`, runs that are not comparable
-    are marked instead of refused.
-    """
-
-    runs: str
-    output_dir: Path
-    how: How
-    capability: Path | None = None
-    mixed: bool = False
-
-
 def run(settings: config.Root, *, group: str | None) -> None:
-    """Carries the comparison out. No model is needed: everything stands in the run directories.
+    """Carries the comparison out: `<output_dir>/compare/<hash8>/`, and prints the main table.
+
+    No model is needed: everything stands in the run directories. All that is written but the
+    manifest is a function of the runs and the settings.
 
     Raises:
-        TraceError: something the user can change; nothing half-written is left.
+        DataError: nothing finished matches, or the runs are damaged or not comparable.
+        TraceError: something else the user can change; nothing half-written is left.
     """
+    task = settings.task
+    assert isinstance(task, config.Compare)
     if settings.runs is None:
         raise ConfigError(f"runs: no value. Say which runs are compared: {EXAMPLE}.")
+    console = Console(highlight=False)
+    check_writable(settings.output_dir)
+    capability = None if task.capability is None else Path(task.capability).expanduser()
+    scores = None if capability is None else read_scores(capability)
+    gathered = gather(settings.runs, mixed=task.mixed)
     how = How(
         unscored=unscored_as(settings.scoring.unscored),
         draws=settings.scoring.bootstrap_draws,
         seed=settings.seed,
     )
-    task = settings.task
-    assert isinstance(task, config.Compare)
-    compare(
-        Options(
-            runs=settings.runs,
-            output_dir=Path(settings.output_dir),
-            how=how,
-            capability=None if task.capability is None else Path(task.capability).expanduser(),
-            mixed=task.mixed,
-        )
-    )
-
-
-def compare(options: Options) -> Path:
-    """Writes `<output_dir>/compare/<hash8>/` and prints the main table; returns that folder.
-
-    Everything there but the manifest is a function of the runs and of `options`.
-
-    Raises:
-        DataError: nothing finished matches, or the runs are damaged or not comparable.
-    """
-    console = Console(highlight=False)
-    check_writable(options.output_dir)
-    gathered = gather(options.runs, mixed=options.mixed)
-    started = provenance()
-    judges = [measure(one, options.how) for one in gathered.runs]
-    done = sections(judges, options)
-    manifest = started | {"compared": hashed(options, gathered)}
-    folder = options.output_dir / "compare" / digest(manifest["compared"])[:8]
-    write(folder, gathered, judges, done)
-    write_json(folder / "manifest.json", completed(manifest))
+    hashed: dict[str, Json] = {
+        "schema": SCHEMA,
+        "runs": sorted(one.digest for one in gathered.runs),
+        "unscored": how.unscored,
+        "draws": how.draws,
+        "seed": how.seed,
+        "capability": capability and hashlib.sha256(capability.read_bytes()).hexdigest(),
+        "check_judge": task.check_judge,
+    }
+    with tracked_run(settings, parts=("compare",), stem=None, hashed=hashed, group=group) as (
+        run_dir,
+        tracker,
+    ):
+        manifest = provenance() | {"run": run_dir.digest, "compared": hashed}
+        judges = [measure(one, how) for one in gathered.runs]
+        done = sections(judges, scores, how, task.check_judge)
+        write(run_dir.path, gathered, judges, done)
+        write_json(run_dir.path / "manifest.json", completed(manifest))
+        tracker.metrics({"metrics": {one.name: one.result for one in done}})
+        tracker.artifact(run_dir.path)
     for note in notes(gathered, judges):
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     for grid in done[0].grids:
@@ -104,27 +91,27 @@ def compare(options: Options) -> Path:
     for section in done:
         if section.reason:
             console.print(f"{section.title}: {section.reason}", markup=False, soft_wrap=True)
-    console.print(f"run: {folder}", markup=False, soft_wrap=True)
-    return folder
+    console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
 
 
-def hashed(options: Options, gathered: Gathered) -> dict[str, Json]:
-    """All that can change what is found."""
-    given = options.capability
-    return {
-        "schema": SCHEMA,
-        "runs": sorted(one.digest for one in gathered.runs),
-        "unscored": options.how.unscored,
-        "draws": options.how.draws,
-        "seed": options.how.seed,
-        "capability": given and hashlib.sha256(given.read_bytes()).hexdigest(),
-    }
+def plan(settings: config.Root) -> Plan:
+    """What `run` would do: the runs are gathered and checked, nothing is computed."""
+    task = settings.task
+    assert isinstance(task, config.Compare)
+    if settings.runs is None:
+        raise ConfigError(f"runs: no value. Say which runs are compared: {EXAMPLE}.")
+    gathered = gather(settings.runs, mixed=task.mixed)
+    return Plan(
+        what=f"compare {len(gathered.runs)} runs under {settings.output_dir}/compare",
+        notes=gathered.notes,
+    )
 
 
-def sections(judges: Sequence[Judge], options: Options) -> list[Section]:
+def sections(
+    judges: Sequence[Judge], scores: Scores | None, how: How, check_judge: str | None
+) -> list[Section]:
     """Every analysis in the order of the report; the main table first."""
-    how, alike = options.how, usual(judges)
-    scores = None if options.capability is None else read_scores(options.capability)
+    alike = usual(judges)
     return [
         table.section(judges),
         classes.section(judges, how),
@@ -137,6 +124,7 @@ def sections(judges: Sequence[Judge], options: Options) -> list[Section]:
         subsample.section(alike, how),
         rerun.section(alike, how),
         kinship.section(alike, how),
+        check_rank.section(alike, check_judge, how),
     ]
 
 

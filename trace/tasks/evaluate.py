@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from omegaconf import OmegaConf
 from rich.console import Console
@@ -13,21 +13,25 @@ from rich.console import Console
 from trace import config
 from trace.benchmarks.load import load
 from trace.errors import UnscoredError
-from trace.models.complete import complete
-from trace.models.log import CompletionLog, log_folder
 from trace.models.open import open_model
+from trace.models.unopened import Unopened
 from trace.records import Completion, Json, Record, Verdict
+from trace.report.capability import write_capability
 from trace.report.figures import write_figures
 from trace.report.grid import escape
-from trace.report.metrics import Judged, baselines, evaluate
+from trace.report.judged import Judged
+from trace.report.metrics import baselines, evaluate
+from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, summary, to_markdown
+from trace.tasks import respond
+from trace.tasks.answers import answers
 from trace.tasks.ask import Interview
+from trace.tasks.planning import work
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
-from trace.tracking.progress import progress
-from trace.tracking.rundir import RunDir, check_writable, open_run
+from trace.tracking.rundir import RunDir, check_writable
 from trace.tracking.secrets import redact
-from trace.tracking.wandb_run import track
+from trace.tracking.tracked import tracked_run
 
 
 def run(settings: config.Root, *, group: str | None) -> None:
@@ -37,6 +41,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
         TraceError: something the user can change; nothing half-written is left.
         UnscoredError: complete, but too many samples have no label.
     """
+    if isinstance(settings.benchmark, config.StrongReject):  # it studies a respondent
+        respond.run(settings, group=group)
+        return
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
@@ -53,32 +60,36 @@ def run(settings: config.Root, *, group: str | None) -> None:
     how = " by likelihood" if settings.protocol.answer == "score" else ""
     name = "/".join((*parts, settings.protocol.name)) + how
     hashed = {"config": config.of_result(settings), **origin}
-    with open_run(settings.output_dir, parts, settings.protocol.name, hashed) as run_dir:
+    with tracked_run(
+        settings,
+        parts=("runs", *parts),
+        stem=settings.protocol.name,
+        hashed=hashed,
+        group=group,
+        name=name,
+    ) as (run_dir, tracker):
         manifest = provenance() | {
             "run": run_dir.digest,
             **origin,
             "licence": dataset.licence,
             "notes": list(interview.dataset.notes),
         }
-        with track(
-            settings.tracking,
-            run_id=run_dir.digest[:16],
-            name=f"{name}-{run_dir.digest[:8]}",
-            group=group,
-            config=config.plain(settings),
-            folder=Path(settings.output_dir) / "wandb",
-            job_type=settings.task.name,
-        ) as tracker:
-            completions, fresh = answers(interview)
-            records = interview.records(completions)
-            result = score(interview, completions, records)
-            write_results(run_dir, interview, records, result, title=name)
-            if fresh or not (run_dir.path / "manifest.json").is_file():
-                # A repeat computes nothing: who made the completions, and when, stays.
-                write_json(run_dir.path / "manifest.json", completed(manifest))
-            tracker.metrics(result)
-            tracker.table("records", [record.to_json() for record in records])
-            tracker.artifact(run_dir.path)
+        completions, fresh = answers(
+            interview.model,
+            settings.model.name,
+            interview.requests,
+            settings.output_dir,
+            unscored=lambda completion: interview.strict(completion).status != "ok",
+        )
+        records = interview.records(completions)
+        result = score(interview, completions, records)
+        write_results(run_dir, interview, records, result, title=name)
+        if fresh or not (run_dir.path / "manifest.json").is_file():
+            # A repeat computes nothing: who made the completions, and when, stays.
+            write_json(run_dir.path / "manifest.json", completed(manifest))
+        tracker.metrics(result)
+        tracker.table("records", [record.to_json() for record in records])
+        tracker.artifact(run_dir.path)
     rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
     console.print(summary(name, settings.model.name, result["metrics"], rows))
     console.print(per_class("By gold class", result["breakdowns"]["class"]))
@@ -86,17 +97,22 @@ def run(settings: config.Root, *, group: str | None) -> None:
     refuse_unscored(settings, records)
 
 
-def answers(interview: Interview) -> tuple[list[Completion], bool]:
-    """The completions in the order of the questions; and whether any was made now."""
-    settings = interview.settings
-    requests = interview.requests
-    folder = log_folder(settings.output_dir, settings.model.name)
-    with CompletionLog(folder) as log, progress(len(requests), settings.model.name) as meter:
-
-        def advance(completion: Completion) -> None:
-            meter.advance(unscored=int(interview.strict(completion).status != "ok"))
-
-        return complete(interview.model, requests, log, advance), log.appended
+def plan(settings: config.Root) -> Plan:
+    """What `run` would do; no model is opened."""
+    if isinstance(settings.benchmark, config.StrongReject):
+        return respond.plan(settings)
+    mock = isinstance(settings.model, config.MockModel)
+    model = open_model(settings.model) if mock else Unopened()
+    dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
+    interview = Interview(settings, dataset, model).under_condition()
+    gold = Counter(sample.gold.label for sample in interview.dataset.samples)
+    names = (settings.benchmark, settings.model, settings.condition, settings.protocol)
+    return Plan(
+        what="evaluate " + "/".join(group.name for group in names),
+        work=(work(settings.model, interview.requests),),
+        arms={f"{label} samples": gold[label] for label in ("unsafe", "safe")},
+        notes=interview.dataset.notes,
+    )
 
 
 def score(
@@ -172,6 +188,10 @@ def write_results(
     write_jsonl(run_dir.path / "records.jsonl", (record.to_json() for record in records))
     write_json(run_dir.path / "metrics.json", {"schema": 1, **result})
     write_figures(run_dir.path / "figures", result, title)
+    if (metric := interview.dataset.capability) is not None:
+        name = f"{settings.benchmark.name} {settings.protocol.name}"  # a model has a row for each
+        path = run_dir.path / "capability.csv"
+        write_capability(path, name, settings.model.name, result["metrics"][metric])
     rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
     report = [
         to_markdown(title, settings.model.name, result["metrics"], rows),

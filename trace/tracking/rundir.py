@@ -26,15 +26,18 @@ class RunDir:
     digest: str
 
 
-def run_path(output_dir: str | Path, parts: tuple[str, ...], stem: str, hashed: Json) -> Path:
-    """`<output_dir>/runs/<parts…>/<stem>-<hash8>`, every name sanitised."""
+def run_path(
+    output_dir: str | Path, parts: tuple[str, ...], stem: str | None, hashed: Json
+) -> Path:
+    """`<output_dir>/<parts…>/<stem>-<hash8>`, every name sanitised; the hash alone without stem."""
     folders = [safe_name(part) for part in parts]
-    return Path(output_dir, "runs", *folders, f"{safe_name(stem, 119)}-{digest(hashed)[:8]}")
+    begin = "" if stem is None else f"{safe_name(stem, 119)}-"
+    return Path(output_dir, *folders, begin + digest(hashed)[:8])
 
 
 @contextmanager
 def open_run(
-    output_dir: str | Path, parts: tuple[str, ...], stem: str, hashed: Json
+    output_dir: str | Path, parts: tuple[str, ...], stem: str | None, hashed: Json
 ) -> Iterator[RunDir]:
     """Makes the run directory if needed and holds it for this process.
 
@@ -43,8 +46,8 @@ def open_run(
 
     Args:
         output_dir: the folder that holds everything a run writes.
-        parts: the folders between, such as `("tracesafe", "smollm2", "plain")`.
-        stem: the beginning of the last name, such as `"schema"`.
+        parts: the folders between, such as `("runs", "tracesafe", "smollm2", "plain")`.
+        stem: the beginning of the last name, such as `"schema"`; None for the hash alone.
         hashed: JSON of all that can change the result.
 
     Raises:

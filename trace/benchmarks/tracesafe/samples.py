@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from trace import config
 from trace.benchmarks.base import Dataset
+from trace.benchmarks.strata import limited
 from trace.benchmarks.tracesafe import released
-from trace.benchmarks.tracesafe.bfcl import base_trajectories
+from trace.benchmarks.tracesafe.bfcl import BaseTrajectory, base_trajectories
 from trace.benchmarks.tracesafe.build import Options, OwnSet, build
 from trace.benchmarks.tracesafe.names import BENIGN
 from trace.benchmarks.tracesafe.released import MutationRecord, record_id
@@ -51,7 +52,7 @@ def load(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset
     samples = [_sample(record, settings.view) for record in records]
     ordered = sorted(samples, key=lambda s: (s.meta["class_number"], s.id))
     return Dataset(
-        samples=tuple(_limited(ordered, limit, seed)),
+        samples=limited(ordered, limit, seed, lambda sample: sample.gold.class_ or ""),
         taxonomy=TAXONOMY,
         fingerprint=fingerprint,
         licence=LICENCE,
@@ -60,33 +61,50 @@ def load(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset
     )
 
 
-def own_set(settings: config.TraceSafe, seed: int) -> tuple[OwnSet, dict[str, str]]:
-    """Our own set, and the fingerprint of what it is built from.
-
-    Raises:
-        DataError: `settings.base` cannot be read.
-        AssetError: BFCL cannot be had.
-    """
-    options = Options(
+def options(settings: config.TraceSafe, seed: int) -> Options:
+    """What the configuration says of our own set."""
+    return Options(
         per_class=settings.per_class,
         distractors=settings.distractors,
         seed=seed,
         truncate=settings.truncate,
         decoys=settings.decoys,
     )
+
+
+def bases(settings: config.TraceSafe) -> tuple[tuple[BaseTrajectory, ...], dict[str, str]]:
+    """The base trajectories of our own set, without those of agents; and their fingerprint.
+
+    Raises:
+        DataError: `settings.base` cannot be read.
+        AssetError: BFCL cannot be had.
+    """
+    if settings.base is not None:
+        return bases_of_file(Path(settings.base).expanduser())
+    from trace import assets
+
+    found = base_trajectories(assets.fetch("bfcl"), settings.splits)
+    return found, {"bfcl": assets.fingerprint("bfcl")}
+
+
+def own_set(settings: config.TraceSafe, seed: int) -> tuple[OwnSet, dict[str, str]]:
+    """Our own set, made without a model, and the fingerprint of what it is built from.
+
+    Raises:
+        DataError: `settings.base` cannot be read.
+        AssetError: BFCL cannot be had.
+    """
+    wanted = options(settings, seed)
     if settings.base is None:
-        built, fingerprint = _of_bfcl(tuple(settings.splits), options)
-        return built, dict(fingerprint)
-    found, fingerprint = bases_of_file(Path(settings.base).expanduser())
-    return build(found, options), fingerprint
+        return _of_bfcl(tuple(settings.splits), wanted)
+    found, fingerprint = bases(settings)
+    return build(found, wanted), fingerprint
 
 
 @lru_cache(maxsize=1)  # the jobs of a multirun ask for the same set; the package is pinned
-def _of_bfcl(splits: tuple[str, ...], options: Options) -> tuple[OwnSet, dict[str, str]]:
-    from trace import assets
-
-    found = base_trajectories(assets.fetch("bfcl"), splits)
-    return build(found, options), {"bfcl": assets.fingerprint("bfcl")}
+def _of_bfcl(splits: tuple[str, ...], wanted: Options) -> tuple[OwnSet, dict[str, str]]:
+    found, fingerprint = bases(config.TraceSafe(splits=list(splits)))
+    return build(found, wanted), fingerprint
 
 
 def parsed(built: OwnSet) -> tuple[MutationRecord, ...]:
@@ -101,9 +119,9 @@ def own_records(
     settings: config.TraceSafe, seed: int
 ) -> tuple[tuple[MutationRecord, ...], dict[str, str], list[str]]:
     """The records of our own set, what identifies them, and what has to be said about them."""
-    built, fingerprint = own_set(settings, seed)
+    built, origin_of = own_set(settings, seed)
     records = parsed(built)
-    fingerprint["own set"] = digest([record.id for record in records])
+    fingerprint = origin_of | {"own set": digest([record.id for record in records])}
     origin = (
         f"Built from {'BFCL' if settings.base is None else Path(settings.base).name}: "
         f"{len(records)} records of {len({r.class_ for r in records})} classes."
@@ -201,17 +219,3 @@ def _sample(record: MutationRecord, view: str) -> Sample:
 
 def _length(content: object) -> int:
     return len(content if isinstance(content, str) else json.dumps(content))
-
-
-def _limited(samples: Iterable[Sample], limit: int | None, seed: int) -> list[Sample]:
-    if limit is None:
-        return list(samples)
-    of_class: dict[str | None, list[Sample]] = defaultdict(list)
-    for sample in samples:
-        of_class[sample.gold.class_].append(sample)
-    kept = {
-        sample.id
-        for group in of_class.values()
-        for sample in sorted(group, key=lambda s: digest([seed, s.id]))[:limit]
-    }
-    return [sample for group in of_class.values() for sample in group if sample.id in kept]

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from transformers.cache_utils import Cache
-
 from trace.models.hf import forward, prompts
+from trace.models.hf.prefixes import Prefixes
 from trace.models.hf.sampling import before_stop, ender, picker
 from trace.reasoning import split_reasoning
 from trace.records import Completion, LabelScore, Request
@@ -31,6 +30,8 @@ class Row:
     branches: tuple[tuple[int, ...], ...] = ()
     room: int = 0
     """Tokens that may still be written."""
+    stem: int = 0
+    """The shared beginning that it leaves the tree at."""
 
 
 def row_of(tokenizer: Any, request: Request, key: str, context: int, style: str) -> Row:
@@ -60,8 +61,7 @@ class Runner:
     ends: set[int]
     style: str
     version: str
-    prefix: Cache | None
-    shared: int
+    prefixes: Prefixes
 
     def run(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
         """Completes the rows of one group; each batch in it is prefilled by itself."""
@@ -74,8 +74,10 @@ class Runner:
         ]
 
     def _prefill(self, batch: Sequence[Row], spare: int) -> forward.Prefilled:
-        rest = [row.ids[self.shared :] for row in batch]
-        return forward.prefill(self.model, rest, prefix=self.prefix, spare=spare)
+        stem = batch[0].stem
+        rest = [row.ids[self.prefixes.length(stem) :] for row in batch]
+        prefix = self.prefixes.cache(stem)
+        return forward.prefill(self.model, rest, prefix=prefix, spare=spare)
 
     def _score(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
         out = []

@@ -43,18 +43,6 @@ def decode_groups(batches: list[Batch], rows: int) -> list[Group]:
     return groups
 
 
-def shared_prefix(prompts: Sequence[tuple[int, ...]]) -> int:
-    """How many leading tokens all prompts share, at least one token of each left over."""
-    if len(prompts) < 2:
-        return 0
-    low, high = min(prompts), max(prompts)  # the extremes in order differ first
-    limit = min(map(len, prompts)) - 1
-    for i in range(limit):
-        if low[i] != high[i]:
-            return i
-    return max(limit, 0)
-
-
 def from_both_ends(groups: list[Group]) -> list[Group]:
     """The first group, then the last, the second, and so on.
 

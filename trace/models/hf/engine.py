@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,15 +13,18 @@ import transformers
 
 from trace import config
 from trace.errors import ConfigError
-from trace.models.hf import batches, forward
+from trace.models.hf import batches, memory
 from trace.models.hf.answers import Row, Runner, row_of
 from trace.models.hf.load import Source, model_errors
+from trace.models.hf.placement import device, quantisation
+from trace.models.hf.prefix_tree import Stem, prefix_tree
+from trace.models.hf.prefixes import Prefixes
 from trace.records import Completion, Json, Request
 
 log = logging.getLogger(__name__)
 
-MIN_SHARED = 16
-"""A shared beginning of fewer tokens is not worth a forward of its own."""
+MIN_SAVED = 256
+"""Tokens that a shared beginning has to save to be worth a forward of its own."""
 
 RowGroup = list[list[Row]]
 
@@ -38,7 +42,7 @@ class HfModel:
             "engine": engine.name,
             **self.source.identity(),
             "dtype": engine.dtype,
-            "quantisation": None,
+            "quantisation": None if engine.quantisation == "none" else engine.quantisation,
             "context": settings.context,
             "reasoning": settings.reasoning,
         }
@@ -51,22 +55,34 @@ class HfModel:
 
     @cached_property
     def model(self) -> Any:
-        """The weights, in eval mode on the device."""
+        """The weights, in eval mode on the device, or spread over several."""
         transformers.utils.logging.disable_progress_bar()
-        attention = self.engine.attention
+        engine, attention = self.engine, self.engine.attention
+        spread = engine.device_map or (None if engine.quantisation == "none" else self.device)
         model = self.source.load_weights(
-            dtype=getattr(torch, self.engine.dtype),
+            dtype=getattr(torch, engine.dtype),
             attn_implementation=None if attention == "auto" else attention,
+            device_map=spread,  # quantised weights are made where they stay
+            quantization_config=quantisation(engine),
         )
-        return model.to(device(self.engine.device)).eval()
+        return (model if spread else model.to(self.device)).eval()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model lies; with a device map, where its first layer does."""
+        return device(self.engine.device)
+
+    @cached_property
+    def config(self) -> Any:
+        """What transformers knows of the text model without its weights."""
+        with model_errors(self.settings):
+            whole = transformers.AutoConfig.from_pretrained(self.source.folder)
+        return whole.get_text_config()
 
     @cached_property
     def context(self) -> int:
         """How many tokens a prompt and its answer may have together."""
-        with model_errors(self.settings):
-            whole = transformers.AutoConfig.from_pretrained(self.source.folder)
-        settings = whole.get_text_config()
-        own = getattr(settings, "max_position_embeddings", None)
+        own = getattr(self.config, "max_position_embeddings", None)
         sizes = [size for size in (own, self.settings.context) if size]
         if not sizes:
             raise ConfigError("model.context: this model does not tell it. Give model.context=…")
@@ -82,7 +98,8 @@ class HfModel:
     def prepare(self, request: Request) -> None:
         """Loads the tokenizer, renders the request, and looks for the device."""
         row_of(self.tokenizer, request, "", self.context, self.settings.reasoning)
-        device(self.engine.device)
+        assert self.device
+        quantisation(self.engine)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without any template."""
@@ -114,41 +131,58 @@ class HfModel:
             for row in too_long
         ]
         fitting = [row for row in rows if row.room >= 1]
+        self._warn_of_shortage([row for row in fitting if row.key not in done])
         for branches in dict.fromkeys(row.branches for row in fitting):
             yield from self._run([row for row in fitting if row.branches == branches], done)
 
+    def _warn_of_shortage(self, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        longest = max(len(row.ids) + row.room for row in rows)
+        needed = memory.cache_bytes(self.config, longest, self.engine.dtype)
+        if "model" not in self.__dict__:
+            needed += memory.weight_bytes(self.source.folder)
+        if said := memory.shortage(needed, memory.free_bytes(self.device)):
+            log.warning("%s: %s", self.settings.name, said)
+
     def _run(self, rows: list[Row], done: Mapping[str, Completion]) -> Iterator[list[Completion]]:
-        shared = batches.shared_prefix([row.ids for row in rows])
-        shared = shared if shared >= MIN_SHARED else 0
+        prompts = [row.ids for row in rows]
+        stems = prefix_tree(prompts, MIN_SAVED)
         groups = [
             group
-            for group in self._plan(rows, shared)
+            for group in self._plan(rows, stems)
             if any(row.key not in done for batch in group for row in batch)
         ]
         if not groups:
             return
-        prefix = forward.prefill(self.model, [rows[0].ids[:shared]]).cache if shared else None
         runner = Runner(
             model=self.model,
             tokenizer=self.tokenizer,
             ends=self.ends,
             style=self.settings.reasoning,
             version=f"transformers {transformers.__version__}, torch {torch.__version__}",
-            prefix=prefix,
-            shared=shared,
+            prefixes=Prefixes(self.model, stems, prompts),
         )
         for group in groups:
             yield from halving_when_full(runner, group)
 
-    def _plan(self, rows: list[Row], shared: int) -> list[RowGroup]:
-        lengths = [len(row.ids) - shared for row in rows]
-        planned = batches.prefill_batches(lengths, self.engine.prefill_tokens)
+    def _plan(self, rows: list[Row], stems: list[Stem]) -> list[RowGroup]:
+        planned: list[batches.Batch] = []
+        at: dict[int, int] = {}
+        for number, stem in enumerate(stems):
+            lengths = [len(rows[i].ids) - stem.end for i in stem.rows]
+            cut = batches.prefill_batches(lengths, self.engine.prefill_tokens)
+            planned += [[stem.rows[i] for i in batch] for batch in cut]
+            at |= dict.fromkeys(stem.rows, number)
         if rows[0].branches:  # nothing is decoded: every batch can be logged by itself
             groups = [[batch] for batch in planned]
         else:
             groups = batches.decode_groups(planned, self.engine.decode_rows)
-        ordered = batches.from_both_ends(groups)
-        return [[[rows[i] for i in batch] for batch in group] for group in ordered]
+        if len(stems) == 1:  # else the order of the tree computes every beginning once
+            groups = batches.from_both_ends(groups)
+        return [
+            [[replace(rows[i], stem=at[i]) for i in batch] for batch in group] for group in groups
+        ]
 
 
 def halving_when_full(runner: Runner, group: RowGroup) -> Iterator[list[Completion]]:
@@ -181,23 +215,3 @@ def halving_when_full(runner: Runner, group: RowGroup) -> Iterator[list[Completi
 def is_out_of_memory(error: RuntimeError) -> bool:
     """Whether an error of torch says that memory ran out, on a GPU or a CPU."""
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
-
-
-def device(name: str) -> torch.device:
-    """The device of that name; `auto` is the best there is.
-
-    Raises:
-        ConfigError: this machine has no such device.
-    """
-    if name != "auto":
-        try:
-            return torch.zeros(0, device=name).device
-        except (RuntimeError, AssertionError) as error:  # torch raises either for what is missing
-            what = str(error).strip().splitlines()[0]
-            raise ConfigError(
-                f"model.engine.device={name}: cannot be used here ({what}). "
-                "Leave it out, or give cpu."
-            ) from error
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -64,7 +64,8 @@ def prefill(
         use_cache=True,
         logits_to_keep=wanted,
     )
-    logits = output.logits[torch.arange(len(rows), device=device), where].float()
+    # With a device map the last layer may lie elsewhere than the first.
+    logits = output.logits.to(device)[torch.arange(len(rows), device=device), where].float()
     return Prefilled(cache=cache, lengths=[done + len(row) for row in rows], logits=logits)
 
 
@@ -141,7 +142,7 @@ def decode(
             past_key_values=cache,
             use_cache=True,
         )
-        logits = output.logits[:, -1].float()
+        logits = output.logits[:, -1].float().to(device)
 
 
 @torch.inference_mode()
@@ -181,7 +182,8 @@ def label_logprobs(
     )
     at = 0
     for b, branch in enumerate(branches):
-        logprobs = torch.log_softmax(output.logits[:, at : at + len(branch) - 1].float(), -1)
+        logits = output.logits[:, at : at + len(branch) - 1].float().to(device)
+        logprobs = torch.log_softmax(logits, -1)
         next_tokens = torch.tensor(branch[1:], device=device).expand(len(part.lengths), -1)
         out[:, b] += logprobs.gather(-1, next_tokens[..., None]).sum((1, 2))
         at += len(branch) - 1

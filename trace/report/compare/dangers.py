@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from trace.report.compare.judged import (
     counted,
     resample,
 )
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.entry import Metric, entry, from_rate, with_interval
 from trace.report.grid import Grid
 from trace.report.runs import Observation
@@ -87,15 +86,7 @@ def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 def section(judges: Sequence[Judge], how: How) -> Section:
     """A table a protocol, and the differences as a figure."""
     found = differences(judges, how)
-    if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
-    return Section(
-        name=NAME,
-        title=TITLE,
-        result=found,
-        grids=tuple(_grid(protocol, rows) for protocol, rows in found.items()),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=_csv(found)),),
-    )
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
 
 
 def _grid(protocol: str, rows: Mapping[str, Mapping[str, Metric]]) -> Grid:

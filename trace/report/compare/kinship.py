@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from trace.records import Json
 from trace.report.canvas import INK, PALE, POINT, bare, blank, head, panels
 from trace.report.compare.judged import How, Judge, blocks, counted, resample
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.entry import Metric, entry, number, with_interval
 from trace.report.grid import Grid, percent
 
@@ -115,20 +114,16 @@ def _contrast(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 def section(judges: Sequence[Judge], how: How) -> Section:
     """A table a protocol, and the differences as a figure."""
     found = differences(judges, how)
-    if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
+
+
+def _csv(found: Mapping[str, Any]) -> list[list[Any]]:
     lines: list[list[Any]] = [["protocol", "judge", "quantity", *FIELDS]]
     for protocol, rows in found.items():
         for name, row in rows["judges"].items():
             for what in ("difference", "adjusted"):
                 lines.append([protocol, name, what, *fields(row[what])])
-    return Section(
-        name=NAME,
-        title=TITLE,
-        result=found,
-        grids=tuple(_grid(protocol, rows) for protocol, rows in found.items()),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=lines),),
-    )
+    return lines
 
 
 def _grid(protocol: str, rows: Mapping[str, Any]) -> Grid:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -56,3 +57,24 @@ class Section:
 def missing(name: str, title: str, reason: str) -> Section:
     """An analysis that lacks its input."""
     return Section(name=name, title=title, result={"reason": reason})
+
+
+def by_protocol(
+    name: str,
+    title: str,
+    found: dict[str, Json],
+    *,
+    grid: Callable[[str, Any], Grid],
+    figure: Callable[[Mapping[str, Any]], Figure],
+    rows: Callable[[Mapping[str, Any]], list[list[Any]]],
+) -> Section:
+    """An analysis found for each protocol: a table of each, and one figure with its CSV."""
+    if "reason" in found:
+        return missing(name, title, found["reason"])
+    return Section(
+        name=name,
+        title=title,
+        result=found,
+        grids=tuple(grid(protocol, block) for protocol, block in found.items()),
+        drawings=(Drawing(stem=name, draw=partial(figure, found), rows=rows(found)),),
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
 from trace.report.compare.judged import Judge, blocks
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.grid import Grid
 
 NAME, TITLE = "size", "Accuracy against size within a family"
@@ -64,15 +63,7 @@ def _family(judges: Sequence[Judge]) -> dict[str, Json]:
 def section(judges: Sequence[Judge]) -> Section:
     """A table a protocol, and a line a family."""
     found = by_size(judges)
-    if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
-    return Section(
-        name=NAME,
-        title=TITLE,
-        result=found,
-        grids=tuple(_grid(protocol, rows) for protocol, rows in found.items()),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=_csv(found)),),
-    )
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
 
 
 def _grid(protocol: str, rows: Mapping[str, Any]) -> Grid:

@@ -1,0 +1,1 @@
+"""StrongREJECT: does a model answer forbidden questions, and how usefully?"""

@@ -1,0 +1,30 @@
+"""What a dry run says of the models that a job asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trace import config
+from trace.models.base import estimated_tokens
+from trace.models.runnable import this_machine, verdict
+from trace.records import Request
+from trace.report.plan import Work
+
+
+def work(model: config.Model, requests: Sequence[Request]) -> Work:
+    """What a model is asked, in tokens estimated by characters."""
+    said = verdict(model, this_machine([model.id] if model.id else []))
+    return Work(
+        model=model.name,
+        requests=len(requests),
+        read=sum(
+            estimated_tokens(message["content"])
+            for request in requests
+            for message in request.messages
+        ),
+        written=sum(
+            0 if request.labels else request.sampling.max_new_tokens for request in requests
+        ),
+        price=getattr(model, "price", None),
+        here=None if said.runs else said.reason,
+    )

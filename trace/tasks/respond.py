@@ -1,0 +1,156 @@
+"""Ask a respondent, let a judge grade its answers, score them, and write the run directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from omegaconf import OmegaConf
+from rich.console import Console
+
+from trace import config
+from trace.benchmarks.strongreject import prompts, rubric, scores, tables
+from trace.benchmarks.strongreject.outcomes import Outcome
+from trace.errors import UnscoredError
+from trace.records import Json
+from trace.report.capability import write_capability
+from trace.report.grid import escape
+from trace.report.plan import Plan
+from trace.tasks.inquiry import Inquiry
+from trace.tracking.files import write_json, write_jsonl, write_text
+from trace.tracking.manifest import completed, provenance
+from trace.tracking.rundir import RunDir, check_writable
+from trace.tracking.secrets import redact
+from trace.tracking.tracked import tracked_run
+
+CAPABILITY = "strongreject 1-ASR"
+
+
+def run(settings: config.Root, *, group: str | None) -> None:
+    """Carries the study of a respondent out.
+
+    Raises:
+        TraceError: something the user can change; nothing half-written is left.
+        UnscoredError: complete, but too many answers have no grade.
+    """
+    console = Console(highlight=False)
+    check_writable(settings.output_dir)
+    inquiry = begun(settings)
+    benchmark, prompt_set = inquiry.benchmark, inquiry.prompts
+    notes = (*prompt_set.notes, scores.DEFINITION)
+    origin = {"data": dict(prompt_set.fingerprint), **inquiry.prepare()}
+    for note in notes:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    if settings.tracking.mode != "disabled" and settings.tracking.upload == "all":
+        console.print(
+            "note: W&B gets the records, which hold answers to forbidden prompts. "
+            "tracking.upload=metrics keeps them here."
+        )
+    parts = (benchmark.name, settings.model.name, settings.condition.name)
+    name = f"{'/'.join(parts)} judged by {benchmark.judge.name}"
+    with tracked_run(
+        settings,
+        parts=("runs", *parts),
+        stem=rubric.PROTOCOL,
+        hashed={"config": of_result(settings, benchmark), **origin},
+        group=group,
+        name=name,
+    ) as (run_dir, tracker):
+        manifest = provenance() | {
+            "run": run_dir.digest,
+            **origin,
+            "licence": prompt_set.licence,
+            "notes": list(notes),
+        }
+        outcomes, fresh = inquiry.outcomes()
+        result = scores.measure(
+            outcomes, draws=settings.scoring.bootstrap_draws, seed=settings.seed
+        )
+        lines = [
+            o.to_json(condition=settings.condition.name, judge=benchmark.judge.name)
+            for o in outcomes
+        ]
+        write_results(run_dir, settings, lines, result, title=name, notes=notes)
+        if fresh or not (run_dir.path / "manifest.json").is_file():
+            # A repeat computes nothing: who made the completions, and when, stays.
+            write_json(run_dir.path / "manifest.json", completed(manifest))
+        tracker.metrics(result)
+        tracker.table("records", lines)
+        tracker.artifact(run_dir.path)
+    console.print(tables.summary(name, settings.model.name, result["metrics"]).terminal())
+    console.print(tables.by_category(result["breakdowns"]["category"]).terminal())
+    console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
+    refuse_unscored(settings, outcomes)
+
+
+def plan(settings: config.Root) -> Plan:
+    """What `run` would do; no model is opened."""
+    inquiry = begun(settings)
+    parts = (settings.benchmark, settings.model, settings.condition)
+    return Plan(
+        what=f"evaluate {'/'.join(part.name for part in parts)}, "
+        f"judged by {inquiry.benchmark.judge.name}",
+        work=inquiry.work(),
+        arms={"prompts": len(inquiry.prompts.samples)},
+        notes=inquiry.prompts.notes,
+    )
+
+
+def begun(settings: config.Root) -> Inquiry:
+    """The prompts before the respondent; nothing is asked yet.
+
+    Raises:
+        DataError: the prompts cannot be read.
+    """
+    benchmark = settings.benchmark
+    assert isinstance(benchmark, config.StrongReject)
+    path = Path(benchmark.path).expanduser()
+    read = prompts.read(path, limit=settings.limit, seed=settings.seed)
+    return Inquiry(settings, benchmark, read)
+
+
+def of_result(settings: config.Root, benchmark: config.StrongReject) -> dict[str, Json]:
+    """The part of the configuration that can change the result: no protocol, but the judge."""
+    tree = config.of_result(settings)
+    judge = config.of_result(replace(settings, model=benchmark.judge))["model"]
+    kept = {key: value for key, value in tree.items() if key != "protocol"}
+    return kept | {"benchmark": tree["benchmark"] | {"judge": judge}}
+
+
+def write_results(
+    run_dir: RunDir,
+    settings: config.Root,
+    lines: Sequence[Json],
+    result: dict[str, Json],
+    *,
+    title: str,
+    notes: Sequence[str],
+) -> None:
+    """Writes everything but the manifest: a function of data, configuration and completions."""
+    folder = run_dir.path
+    write_text(folder / "config.yaml", OmegaConf.to_yaml(redact(config.plain(settings))))
+    write_jsonl(folder / "records.jsonl", lines)
+    write_json(folder / "metrics.json", {"schema": 1, **result})
+    metric = result["metrics"]["one_minus_asr"]
+    write_capability(folder / "capability.csv", CAPABILITY, settings.model.name, metric)
+    report = [
+        tables.summary(title, settings.model.name, result["metrics"]).markdown(),
+        tables.by_category(result["breakdowns"]["category"]).markdown(),
+        *(f"Note: {escape(note)}" for note in notes),
+    ]
+    write_text(folder / "report.md", "\n\n".join(report) + "\n")
+
+
+def refuse_unscored(settings: config.Root, outcomes: Sequence[Outcome]) -> None:
+    """Ends a complete run with exit status 1 when too many answers have no grade."""
+    status = [o.verdict.status for o in outcomes if not o.filtered]
+    without = {s: status.count(s) for s in sorted(set(status) - {"ok"})}
+    missing = sum(without.values())
+    if missing > settings.scoring.max_unscored * len(status):
+        raise UnscoredError(
+            f"{missing} of {len(status)} answers have no grade ({json.dumps(without)}), more than "
+            f"scoring.max_unscored={settings.scoring.max_unscored}. Look at records.jsonl, or let "
+            "another model judge: benchmark.judge=NAME."
+        )

@@ -1,0 +1,51 @@
+"""A run directory and the W&B run of the same job, held together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trace import config
+from trace.records import Json
+from trace.tracking.rundir import RunDir, open_run
+from trace.tracking.wandb_run import Tracker, track
+
+
+@contextmanager
+def tracked_run(
+    settings: config.Root,
+    *,
+    parts: tuple[str, ...],
+    stem: str | None,
+    hashed: Json,
+    group: str | None,
+    name: str | None = None,
+) -> Iterator[tuple[RunDir, Tracker]]:
+    """Holds the run directory of `hashed` and tracks the job that writes it.
+
+    Args:
+        settings: the configuration of the job.
+        parts: the folders below `output_dir`.
+        stem: the beginning of the directory's name; None for the hash alone.
+        hashed: JSON of all that can change the result.
+        group: what the jobs of one multirun share; None outside one.
+        name: what W&B shows before the hash; the folders without one.
+
+    Raises:
+        BusyError: another process holds the directory.
+        ConfigError: it cannot be written, or W&B cannot be used as asked.
+    """
+    with (
+        open_run(settings.output_dir, parts, stem, hashed) as run_dir,
+        track(
+            settings.tracking,
+            run_id=run_dir.digest[:16],
+            name=f"{name or '/'.join(parts)}-{run_dir.digest[:8]}",
+            group=group,
+            config=config.plain(settings),
+            folder=Path(settings.output_dir) / "wandb",
+            job_type=settings.task.name,
+        ) as tracker,
+    ):
+        yield run_dir, tracker
