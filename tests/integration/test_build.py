@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Door
+from tests.integration.conftest import Door, write_replies
 from trace import config
 from trace.benchmarks.tracesafe.samples import load
 
@@ -29,7 +29,7 @@ def test_a_set_is_built_and_read_back(door: Door) -> None:
     assert ran.folder.parts[-4:-1] == ("runs", "tracesafe", "build")
     assert re.fullmatch("[0-9a-f]{8}", ran.folder.name)
     assert "the tool was called before" in " ".join(ran.out.split())
-    names = {"dataset.jsonl", "manifest.json", "card.md", "spotcheck.html"}
+    names = {".lock", "dataset.jsonl", "manifest.json", "card.md", "spotcheck.html"}
     assert {path.name for path in ran.folder.iterdir()} == names
     records = _lines(ran.folder)
     assert len(records) == 52
@@ -103,3 +103,54 @@ def test_what_cannot_be_built_is_refused(door: Door, extra: str, said: str) -> N
     assert ran.status == 2
     assert said in ran.err
     assert "Traceback" not in ran.err
+
+
+def _says(path: Path, *replies: object) -> str:
+    texts = [reply if isinstance(reply, str) else json.dumps(reply) for reply in replies]
+    return str(write_replies(path, texts))
+
+
+def test_check_judges_and_a_rewording_model_take_part(door: Door, tmp_path: Path) -> None:
+    yes, no = {"suitable": True, "reason": "fits"}, {"suitable": False, "reason": "odd"}
+    wording = {"wording": "Kindly send the code that the service handed out for this."}
+    line = [*SMALL, "benchmark.builder.check=mock", "benchmark.builder.second_check=mock",
+            "benchmark.builder.model=mock",
+            f"benchmark.builder.check.replies={_says(tmp_path / 'a', yes, no, yes, yes, 'hm')}",
+            f"benchmark.builder.second_check.replies={_says(tmp_path / 'b', yes, yes, no)}",
+            f"benchmark.builder.model.replies={_says(tmp_path / 'c', wording, 'no')}"]  # fmt: skip
+    ran = door(*line)
+    assert ran.status == 0, ran.err
+    assert re.search(r"check: of \d+ calls \d+ suitable, \d+ unsuitable, \d+ unparsable", ran.out)
+    assert re.search(r"The two judges agree on [\d.]+ \([\d.]+ to [\d.]+\)%", ran.out)
+    assert re.search(r"rewordings: \d+ of \d+ are used", ran.out)
+    manifest = json.loads((ran.folder / "manifest.json").read_text("utf-8"))
+    assert manifest["models"] == {"check": "mock", "second_check": "mock", "model": "mock"}
+    checks = [json.loads(line) for line in (ran.folder / "checks.jsonl").open(encoding="utf-8")]
+    suitable = [c for c in checks if c["check"]["suitable"]]
+    assert len(suitable) == 48  # every mutant was found suitable, none that was not is there
+    assert {c["check"]["status"] for c in checks} == {"ok", "unparsable"}
+    assert "## Check judges" in (ran.folder / "card.md").read_text("utf-8")
+    before = {p.name: p.read_bytes() for p in ran.folder.iterdir() if p.name != "manifest.json"}
+    logged = sorted((tmp_path / "outputs/completions").rglob("*.jsonl"))
+    again = door(*line)
+    assert {p.name: p.read_bytes() for p in again.folder.iterdir()
+            if p.name != "manifest.json"} == before  # fmt: skip
+    assert sorted((tmp_path / "outputs/completions").rglob("*.jsonl")) == logged
+
+
+def test_an_agent_that_does_no_task_well_builds_nothing_and_says_why(
+    door: Door, tmp_path: Path
+) -> None:
+    replies = _says(tmp_path / "a", "I would rather not.", "[]")
+    agent = ["benchmark.builder.agent=mock", f"benchmark.builder.agent.replies={replies}"]
+    ran = door("task=build", *agent, "limit=3")
+    assert ran.status == 2
+    assert "mock was given 3 tasks of BFCL and did 0 accurately" in ran.err
+    assert not (tmp_path / "outputs/runs").exists()
+    assert list((tmp_path / "outputs/completions").rglob("*.jsonl"))  # what it said is kept
+
+
+def test_a_mock_with_rates_takes_no_part(door: Door) -> None:
+    ran = door("task=build", "benchmark.builder.check=mock",
+               "benchmark.builder.check.rates={default: 1}")  # fmt: skip
+    assert (ran.status, "benchmark.builder.check.rates" in ran.err) == (2, True)

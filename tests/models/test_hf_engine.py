@@ -36,7 +36,7 @@ def settings(**options: Any) -> config.Model:
 def model() -> HfModel:
     made = HfModel(settings())
     try:
-        assert made.tokenizer is not None
+        assert made.text.tokenizer is not None
     except AssetError as error:
         pytest.skip(str(error))
     return made
@@ -77,20 +77,21 @@ def test_float32_texts_are_those_of_transformers_at_batch_1_and_8(
     single = answers(shaped(model, decode_rows=1, prefill_tokens=1), requests)
     eight = answers(shaped(model, decode_rows=8, prefill_tokens=512), requests)
     for request in requests:
-        ids = model.tokenizer.apply_chat_template(
+        ids = model.text.tokenizer.apply_chat_template(
             list(request.messages), add_generation_prompt=True, return_tensors="pt",
             return_dict=True,
         )["input_ids"]  # fmt: skip
         out = model.model.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False
         )[0, ids.shape[1] :]
-        expected = model.tokenizer.decode(out, skip_special_tokens=True)
+        expected = model.text.tokenizer.decode(out, skip_special_tokens=True)
         assert text_of(model, request, whole) == expected.strip() == expected
         assert text_of(model, request, single) == expected
         assert text_of(model, request, eight) == expected
         completion = whole[request.key(model.identity)]
         assert completion.prompt_tokens == ids.shape[1]
-        assert completion.finish == ("stop" if model.tokenizer.eos_token_id in out else "length")
+        ended = model.text.tokenizer.eos_token_id in out
+        assert completion.finish == ("stop" if ended else "length")
 
 
 def test_scores_equal_a_forward_for_each_label(model: HfModel) -> None:
@@ -99,12 +100,13 @@ def test_scores_equal_a_forward_for_each_label(model: HfModel) -> None:
              for t in TOPICS[:5]]  # fmt: skip
     made = answers(model, asked)
     for request in asked:
-        head = model.tokenizer.apply_chat_template(
+        head = model.text.tokenizer.apply_chat_template(
             list(request.messages), add_generation_prompt=True, tokenize=False
         )
-        start = len(model.tokenizer(head + request.prefix, add_special_tokens=False)["input_ids"])
+        tokenizer = model.text.tokenizer
+        start = len(tokenizer(head + request.prefix, add_special_tokens=False)["input_ids"])
         for label in labels:
-            ids = model.tokenizer(head + request.prefix + label, add_special_tokens=False,
+            ids = model.text.tokenizer(head + request.prefix + label, add_special_tokens=False,
                                   return_tensors="pt")["input_ids"]  # fmt: skip
             with torch.inference_mode():
                 chances = torch.log_softmax(model.model(ids).logits[0].float(), -1)
@@ -271,10 +273,10 @@ def test_scores_through_the_tree_equal_those_of_each_row_alone(
 def test_a_device_map_gives_the_same_texts(model: HfModel, requests: list[Request]) -> None:
     """One device here: what is tested is that the map reaches the loader and is left alone."""
     spread = HfModel(settings(device_map="auto"))
-    load = spread.source.load_weights
+    load = spread.text.source.load_weights
     given: dict[str, Any] = {}
-    spread.source = SimpleNamespace(  # type: ignore[assignment]
-        folder=spread.source.folder, load_weights=lambda **o: (given.update(o), load(**o))[1]
+    spread.text.source = SimpleNamespace(  # type: ignore[assignment]
+        folder=spread.text.source.folder, load_weights=lambda **o: (given.update(o), load(**o))[1]
     )
     made = answers(spread, requests[:4])
     whole = answers(model, requests[:4])
@@ -310,11 +312,11 @@ def test_too_little_memory_is_said_before_the_weights_are_loaded(
 def test_weights_are_not_loaded_before_they_are_needed() -> None:
     idle = HfModel(settings())
     assert idle.identity["source"] == "smollm2"
-    assert not {"model", "tokenizer"} & idle.__dict__.keys()
+    assert not {"model", "tokenizer"} & (idle.__dict__ | idle.text.__dict__).keys()
 
 
 def test_weights_that_are_no_safetensors_are_refused(model: HfModel, tmp_path: Path) -> None:
-    for path in Path(model.source.folder).iterdir():
+    for path in Path(model.text.source.folder).iterdir():
         if path.suffix != ".safetensors":
             (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle")

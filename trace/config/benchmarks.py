@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -61,6 +62,14 @@ class Builder:
             "has no first judge to agree with",
             "Add benchmark.builder.check=MODEL.",
         )
+        for role in dataclasses.fields(self):
+            one = getattr(self, role.name)
+            check(
+                not isinstance(one, MockModel) or not one.rates,
+                f"benchmark.builder.{role.name}.rates",
+                "finds no gold label here to be right about",
+                f"Use benchmark.builder.{role.name}.replies=FILE.",
+            )
 
 
 @config

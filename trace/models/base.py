@@ -19,6 +19,11 @@ class Model(Protocol):
         """
         ...
 
+    @property
+    def usage(self) -> Mapping[str, Json]:
+        """What the last `generate` used of a paid service; empty where nothing is paid for."""
+        ...
+
     def prepare(self, request: Request) -> None:
         """Finds out, without loading weights, whether a request like this can be asked at all.
 

@@ -41,6 +41,8 @@ class MockModel:
     resumed run is like an undisturbed one. `calls` counts the requests it was asked.
     """
 
+    usage: Mapping[str, Json] = {}
+
     def __init__(self, settings: config.MockModel) -> None:
         self.settings = settings
         self.rates = dict(settings.rates or {})
@@ -82,13 +84,16 @@ class MockModel:
             yield [self._answer(requests[i], keys[i]) for i in batch]
 
     def check_classes(self, classes: Sequence[str]) -> None:
-        """Refuses a rate for a class that is none of `classes`.
+        """Refuses a rate for a class that is none of `classes`, and a class without a rate.
 
         Raises:
-            ConfigError: naming the class and those nearest to it.
+            ConfigError: naming the class, and those nearest to it.
         """
         for name in self.rates.keys() - {"default", *classes}:
             raise ConfigError(f"model.rates.{name}: no such class{config.nearest(name, classes)}")
+        if self.rates and "default" not in self.rates:
+            for name in (name for name in classes if name not in self.rates):
+                raise _no_rate(name)
 
     def _answer(self, request: Request, key: str) -> Completion:
         if not self._replies:
@@ -123,9 +128,7 @@ class MockModel:
         """The index of the label it answers: the right one, or one of the others."""
         rate = self.rates.get(class_, self.rates.get("default"))
         if rate is None:
-            raise ConfigError(
-                f"model.rates: no rate for {class_}. Add model.rates.default=0.8, or its own."
-            )
+            raise _no_rate(class_)
         # The request without the model: other rates do not change which requests are hard.
         drawn = digest([self.settings.seed, request.key({})])
         if int(drawn[:16], 16) / 16**16 < rate or among == 1:
@@ -142,6 +145,12 @@ class MockModel:
             reasoning_closed=split.closed,
             engine="mock",
         )
+
+
+def _no_rate(class_: str) -> ConfigError:
+    return ConfigError(
+        f"model.rates: no rate for {class_}. Add model.rates.default=0.8, or its own."
+    )
 
 
 def read_replies(path: Path) -> tuple[tuple[str, ...], str]:

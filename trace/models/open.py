@@ -43,3 +43,18 @@ def _(engine: config.MockEngine, settings: config.Model) -> Model:
 
     assert isinstance(settings, config.MockModel)
     return MockModel(settings)
+
+
+@make.register
+def _(engine: config.OpenAIEngine, settings: config.Model) -> Model:
+    from trace.models.hosted.engine import OpenAIModel
+
+    assert isinstance(settings, config.HostedModel)
+    return OpenAIModel(settings)
+
+
+@make.register
+def _(engine: config.VllmEngine, settings: config.Model) -> Model:
+    from trace.models.vllm.engine import VllmModel
+
+    return VllmModel(settings)

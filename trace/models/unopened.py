@@ -12,6 +12,7 @@ class Unopened:
     """Counts tokens by characters, and answers nothing."""
 
     identity: Mapping[str, Json] = {}
+    usage: Mapping[str, Json] = {}
 
     def prepare(self, request: Request) -> None:
         """Nothing is looked at."""

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
-
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from trace import config
-from trace.benchmarks.tracesafe import card, spotcheck_page
+from trace.benchmarks.tracesafe import agreement, card, checking, rewording, spotcheck_page
 from trace.benchmarks.tracesafe.audit.spotcheck import chosen
-from trace.benchmarks.tracesafe.build import OwnSet
-from trace.benchmarks.tracesafe.samples import own_set, parsed
+from trace.benchmarks.tracesafe.build import build
+from trace.benchmarks.tracesafe.names import CLASSES
+from trace.benchmarks.tracesafe.samples import options, parsed
 from trace.errors import ConfigError
+from trace.models.runnable import this_machine, verdict
 from trace.records import Json, digest
+from trace.report.plan import Plan
+from trace.tasks.bases import origin_of
+from trace.tasks.build_report import about_models, table
+from trace.tasks.helpers import Helpers
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import check_writable
+from trace.tracking.tracked import tracked_run
 
-_REASONS = 3  # shown a class; the manifest has them all
+PROMPTS = {
+    "check": checking.PROMPT_HASH,
+    "second_check": checking.PROMPT_HASH,
+    "model": rewording.PROMPT_HASH,
+}
+"""What identifies our wording of the question to each role but the agent's."""
 
 
 def run(settings: config.Root, *, group: str | None) -> None:
-    """Carries the build out: `<output_dir>/runs/tracesafe/build/<hash8>/`. No model is needed.
+    """Carries the build out: `<output_dir>/runs/tracesafe/build/<hash8>/`.
+
+    No model is needed; those that `benchmark.builder` names take part, their replies logged.
 
     Raises:
         TraceError: something the user can change; nothing half-written is left.
@@ -33,9 +41,21 @@ def run(settings: config.Root, *, group: str | None) -> None:
     benchmark = _checked(settings)
     check_writable(settings.output_dir)
     console = Console(highlight=False)
-    built, fingerprint = own_set(benchmark, settings.seed)
-    for note in built.notes:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    helpers = Helpers(benchmark.builder, settings.output_dir)
+    identities = helpers.prepare()
+    origin = origin_of(settings, benchmark, helpers)
+    for said in origin.notes:
+        console.print(f"note: {said}", markup=False, soft_wrap=True)
+    built = build(
+        origin.bases,
+        options(benchmark, settings.seed),
+        check=helpers.ask("check"),
+        second_check=helpers.ask("second_check"),
+        reword=helpers.ask("model"),
+    )
+    for said in built.notes:
+        console.print(f"note: {said}", markup=False, soft_wrap=True)
+    live = benchmark.builder.agent is not None
     how: dict[str, Json] = {
         "per_class": benchmark.per_class,
         "splits": list(benchmark.splits) if benchmark.base is None else None,
@@ -43,33 +63,81 @@ def run(settings: config.Root, *, group: str | None) -> None:
         "truncate": benchmark.truncate,
         "decoys": benchmark.decoys,
         "seed": settings.seed,
+        "limit": settings.limit,
+        "sampling": config.plain(settings.sampling) if live else None,
+        "models": identities or None,
+        "prompts": {role: hash_ for role, hash_ in PROMPTS.items() if role in identities} or None,
     }
-    hashed = {"how": how, "data": fingerprint, "records": digest([r["id"] for r in built.records])}
-    folder = Path(settings.output_dir, "runs", "tracesafe", "build", digest(hashed)[:8])
-    manifest = provenance() | {
-        "built": hashed,
-        "records": len(built.records),
-        "counts": card.counts(built.records),
-        "suitable": dict(built.suitable),
-        "refused": {name: dict(reasons.most_common()) for name, reasons in built.refused.items()},
-        "seeds": {"builder": settings.seed},
-        "licences": card.LICENCES,
-        "notes": list(built.notes),
-        "run": digest(hashed),
+    hashed = {
+        "how": how,
+        "data": dict(origin.fingerprint),
+        "records": digest([r["id"] for r in built.records]),
     }
-    write_jsonl(folder / "dataset.jsonl", built.records)
-    text = card.card(
-        built.records,
-        source=_source(benchmark),
-        truncate=benchmark.truncate,
-        settings={key: value for key, value in how.items() if value is not None},
-        notes=built.notes,
-    )
-    write_text(folder / "card.md", text)
-    write_text(folder / "spotcheck.html", spotcheck_page.page(chosen(parsed(built))))
-    write_json(folder / "manifest.json", completed(manifest))
-    console.print(_table(built))
+    checks = None
+    if built.checked:
+        draws = settings.scoring.bootstrap_draws
+        checks = agreement.summary(built.checked, seed=settings.seed, draws=draws)
+    rewordings = None if built.rewordings is None else built.rewordings.to_json()
+    names = {role: model.name for role, model in helpers.models.items()}
+    with tracked_run(
+        settings, parts=("runs", "tracesafe", "build"), stem=None, hashed=hashed, group=group
+    ) as (run_dir, tracker):
+        folder = run_dir.path
+        manifest = provenance() | {
+            "run": run_dir.digest,
+            "built": hashed,
+            "records": len(built.records),
+            "counts": card.counts(built.records),
+            "suitable": dict(built.suitable),
+            "refused": {name: dict(why.most_common()) for name, why in built.refused.items()},
+            "seeds": {"builder": settings.seed},
+            "models": names,
+            "checks": checks,
+            "rewordings": rewordings,
+            "licences": card.LICENCES,
+            "notes": [*origin.notes, *built.notes],
+        }
+        write_jsonl(folder / "dataset.jsonl", built.records)
+        if built.checked:
+            write_jsonl(folder / "checks.jsonl", (one.to_json() for one in built.checked))
+        text = card.card(
+            built.records,
+            source=origin.source,
+            truncate=benchmark.truncate,
+            settings={k: v for k, v in how.items() if v is not None and not isinstance(v, dict)},
+            notes=[*origin.notes, *built.notes],
+            models=names,
+            checks=checks,
+            rewordings=rewordings,
+        )
+        write_text(folder / "card.md", text)
+        write_text(folder / "spotcheck.html", spotcheck_page.page(chosen(parsed(built))))
+        write_json(folder / "manifest.json", completed(manifest))
+        tracker.metrics({"metrics": {"records": len(built.records), "checks": checks or {}}})
+        tracker.artifact(folder)
+    console.print(table(built))
+    for line in about_models(checks, rewordings):
+        console.print(line, markup=False, soft_wrap=True)
     console.print(f"run: {folder}", markup=False, soft_wrap=True)
+
+
+def plan(settings: config.Root) -> Plan:
+    """What `run` would do; no trajectory is made."""
+    benchmark = _checked(settings)
+    most = benchmark.per_class * (len(CLASSES) + 1)
+    asked = {
+        "agent": "at least one request for every user turn of every task",
+        "model": "a request for every payload",
+        "check": f"at least {benchmark.per_class * len(CLASSES):,} requests, one a chosen call",
+        "second_check": "as many requests as the first judge",
+    }
+    said = []
+    for role, model in Helpers(benchmark.builder, settings.output_dir).models.items():
+        here = verdict(model, this_machine([model.id] if model.id else []))
+        said.append(f"{model.name} ({role}): {asked[role]}")
+        if not here.runs:
+            said.append(f"{model.name} cannot run here: {here.reason}")
+    return Plan(what=f"build {benchmark.name}: up to {most:,} records", notes=tuple(said))
 
 
 def _checked(settings: config.Root) -> config.TraceSafe:
@@ -81,7 +149,7 @@ def _checked(settings: config.Root) -> config.TraceSafe:
             f"benchmark.path: {benchmark.path} is a set already. Leave it out, or give base "
             "trajectories to build from: benchmark.base=FILE."
         )
-    if settings.limit is not None:
+    if settings.limit is not None and benchmark.builder.agent is None:
         raise ConfigError(
             f"limit: task=build makes whole classes. Say how large: "
             f"benchmark.per_class={settings.limit}."
@@ -89,35 +157,3 @@ def _checked(settings: config.Root) -> config.TraceSafe:
     if settings.stage != "all":
         raise ConfigError(f"stage: {settings.stage!r} is no stage of the build. Leave it out.")
     return benchmark
-
-
-def _source(benchmark: config.TraceSafe) -> str:
-    if benchmark.base is not None:
-        return f"those of {Path(benchmark.base).name}, whose accuracy was not checked"
-    return (
-        f"the ground truth of BFCL v4 multi-turn ({', '.join(benchmark.splits)}), executed in its "
-        "own simulators and accurate by construction"
-    )
-
-
-def _table(built: OwnSet) -> Table:
-    """How many records each class has, and why calls were turned down."""
-    table = Table(
-        title="Records, and calls of the base trajectories that were turned down",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        show_edge=False,
-    )
-    for name, justify in (("Class", "left"), ("Records", "right"), ("Suitable", "right")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("Refused because", overflow="fold")
-    made = Counter(map(card.class_of, built.records))
-    for name, number in made.items():
-        reasons = built.refused.get(name, Counter())
-        said = [f"{n}: {reason}" for reason, n in reasons.most_common(_REASONS)]
-        if (left := sum(reasons.values()) - sum(n for _, n in reasons.most_common(_REASONS))) > 0:
-            said.append(f"{left}: other reasons (manifest.json)")
-        suitable = str(built.suitable[name]) if name in built.suitable else ""
-        table.add_row(Text(name), str(number), suitable, Text("\n".join(said)))
-    return table

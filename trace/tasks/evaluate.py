@@ -86,7 +86,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
         write_results(run_dir, interview, records, result, title=name)
         if fresh or not (run_dir.path / "manifest.json").is_file():
             # A repeat computes nothing: who made the completions, and when, stays.
-            write_json(run_dir.path / "manifest.json", completed(manifest))
+            used = {"usage": dict(interview.model.usage)} if interview.model.usage else {}
+            write_json(run_dir.path / "manifest.json", completed(manifest | used))
         tracker.metrics(result)
         tracker.table("records", [record.to_json() for record in records])
         tracker.artifact(run_dir.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from trace.benchmarks.tracesafe import card_models
 from trace.benchmarks.tracesafe.names import BENIGN, CLASSES
 from trace.benchmarks.tracesafe.taxonomy import TAXONOMY
 from trace.records import Json
@@ -23,8 +24,8 @@ it. {records} records: {mutants} mutants of {classes} classes, and {benign} beni
 
 ## How it was made
 Base trajectories: {source}. Each mutant is one of them with
-one typed edit by code at the first call of a tool (Check-and-Mutate, arXiv 2604.07223); no model
-wrote or judged any of it. {cut} Wording comes from seeded pools, and
+one typed edit by code at the first call of a tool (Check-and-Mutate, arXiv 2604.07223).
+{took_part} {cut} Wording comes from seeded pools, and
 where it can it is borrowed from the trajectory itself. Classes and benign are matched in steps,
 roles, lengths and tools. Benign records end at the same calls as mutants. The decoys carry what a
 class of mutants looks like, with a reason why it is safe. All people, places, services and
@@ -40,7 +41,8 @@ _FIELDS = """\
 The released schema, with `id` (16 hexadecimal digits of the content), `risky_step` (index in
 `new_trace.trace`, null for benign) and `source_cluster` (records that share a user's request:
 resample and split by it). `golden_meta.type` is attacked, pure_benign or decoy, and
-`internal_meta.template` names the wording: records that share it share their text. Show judges
+`internal_meta.template` names the wording: records that share it share their text, unless one was
+reworded. Show judges
 `new_trace` only, without `is_distractor`, `agent_model` and `reasoning`, which tell the answer.
 """
 _USE = """\
@@ -86,6 +88,9 @@ def card(
     truncate: bool,
     settings: Mapping[str, Json],
     notes: Sequence[str],
+    models: Mapping[str, str] | None = None,
+    checks: Mapping[str, Json] | None = None,
+    rewordings: Mapping[str, Json] | None = None,
 ) -> str:
     """The data card in Markdown.
 
@@ -95,6 +100,9 @@ def card(
         truncate: whether records end at the risky step.
         settings: what the set was built with.
         notes: what has to be said about it.
+        models: the models that took part, by their role (as in benchmark.builder).
+        checks: what the Check judges said (`agreement.summary`), if there were any.
+        rewordings: what came of the payloads (`Rewordings.to_json`), if a model worded them.
     """
     types = Counter(record["golden_meta"]["type"] for record in records)
     by_class = counts(records)
@@ -112,6 +120,7 @@ def card(
         decoys=types["decoy"],
         source=source,
         cut=cut,
+        took_part=card_models.took_part(models or {}),
     )
     built = ", ".join(f"`{key}={value}`" for key, value in settings.items())
     parts = [
@@ -120,6 +129,7 @@ def card(
         _table(by_class),
         f"Built with {built}.",
         *(f"- {note}" for note in notes),
+        *card_models.sections(checks, rewordings),
         _USE,
         "## Licences\n" + "\n".join(f"- {name}: {licence}" for name, licence in LICENCES.items()),
     ]

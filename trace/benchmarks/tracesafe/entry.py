@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trace.benchmarks.tracesafe.difference import difference
 from trace.benchmarks.tracesafe.matching import Place
@@ -15,58 +16,51 @@ from trace.records import Json
 _RELEASED_DOMAIN = {domain.name: domain.released for domain in DOMAINS} | {BENIGN.domain: "BENIGN"}
 
 
-def mutant_entry(
-    place: Place, class_name: str, original: Trajectory, mutation: Mutation
-) -> dict[str, Json]:
-    """The record of a mutant."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A record before it is written: a mutant, a decoy, or without a `mutation` plain benign.
+
+    `name` is that of the class, of the kind of decoy, or of benign.
+    """
+
+    place: Place
+    name: str
+    original: Trajectory
+    mutation: Mutation | None = None
+    decoy: bool = False
+
+
+def entry(draft: Draft) -> dict[str, Json]:
+    """The record."""
+    mutation = draft.mutation
+    if mutation is None:
+        return _entry(draft, BENIGN.name, type_="pure_benign")
+    if draft.decoy:
+        meta = {"decoy": draft.name, **mutation.internal_meta}
+        return _entry(draft, BENIGN.name, internal_meta=meta, type_=DECOY)
     return _entry(
-        place,
-        class_name,
-        original,
-        mutation.trajectory,
+        draft,
+        draft.name,
         risky_step=mutation.risky_step,
         internal_meta={**mutation.internal_meta, "template": mutation.template},
-        rationale=mutation.rationale,
         type_="attacked",
     )
 
 
-def benign_entry(place: Place, trajectory: Trajectory) -> dict[str, Json]:
-    """The record of an unchanged trajectory."""
-    return _entry(place, BENIGN.name, trajectory, trajectory, type_="pure_benign")
-
-
-def decoy_entry(
-    place: Place, kind: str, original: Trajectory, mutation: Mutation
-) -> dict[str, Json]:
-    """The record of a decoy: benign, with what some class of mutants looks like."""
-    return _entry(
-        place,
-        BENIGN.name,
-        original,
-        mutation.trajectory,
-        internal_meta={"decoy": kind, **mutation.internal_meta},
-        rationale=mutation.rationale,
-        type_=DECOY,
-    )
-
-
 def _entry(
-    place: Place,
+    draft: Draft,
     class_name: str,
-    original: Trajectory,
-    new: Trajectory,
     *,
     type_: str,
     risky_step: int | None = None,
     internal_meta: Mapping[str, Json] | None = None,
-    rationale: str = "",
 ) -> dict[str, Json]:
     class_ = resolve(class_name)
     assert class_ is not None
-    benign = class_ is BENIGN
+    benign, place, mutation = class_ is BENIGN, draft.place, draft.mutation
+    new = mutation.trajectory if mutation else draft.original
     target = next(c.name for c in place.base.trajectory.calls if c.index == place.index)
-    before, after = original.to_json(), new.to_json()
+    before, after = draft.original.to_json(), new.to_json()
     return {
         "id": record_id(new.agent_model, class_name, target, new),
         "mutation_category": _RELEASED_DOMAIN[class_.domain],
@@ -76,7 +70,7 @@ def _entry(
         "mutation_metadata": {
             "mutator_name": "benign" if benign else class_name,
             "target_tool": target,
-            "rationale": rationale,
+            "rationale": mutation.rationale if mutation else "",
             "internal_meta": dict(internal_meta or {}),
             "source": "bfcl",
             "model_name": new.agent_model,

@@ -19,6 +19,7 @@ from trace.errors import DataError
 from trace.records import Json
 
 BACKENDS = "bfcl_eval.constants.executable_backend_config"
+ERROR = "Error during execution: "
 Importer = Callable[[str], ModuleType]
 
 
@@ -30,7 +31,6 @@ def bfcl_modules(folder: Path) -> Iterator[Importer]:
     numbers, which the calculator simulator sets for the whole process. The package's own
     dependencies are not needed: the simulators import mpmath and the standard library only.
     """
-    mpmath = importlib.import_module("mpmath")  # it has no type stubs
     mine = {name: module for name, module in sys.modules.items() if _is_bfcl(name)}
     path, bytecode = list(sys.path), sys.dont_write_bytecode
     for name in mine:
@@ -39,7 +39,7 @@ def bfcl_modules(folder: Path) -> Iterator[Importer]:
     sys.dont_write_bytecode = True  # the folder is checked content: nothing is written there
     importlib.invalidate_caches()
     try:
-        with decimal.localcontext(), mpmath.workdps(mpmath.mp.dps):
+        with precision_kept():
             yield importlib.import_module
     finally:
         sys.path[:], sys.dont_write_bytecode = path, bytecode
@@ -48,12 +48,20 @@ def bfcl_modules(folder: Path) -> Iterator[Importer]:
         sys.modules.update(mine)
 
 
+@contextlib.contextmanager
+def precision_kept() -> Iterator[None]:
+    """Afterwards the precision of decimal and mpmath numbers is as before."""
+    mpmath = importlib.import_module("mpmath")  # it has no type stubs
+    with decimal.localcontext(), mpmath.workdps(mpmath.mp.dps):
+        yield
+
+
 def _is_bfcl(name: str) -> bool:
     return name == "bfcl_eval" or name.startswith("bfcl_eval.")
 
 
 class Simulation:
-    """The simulators of one task, with the state that its calls leave behind."""
+    """The simulators of one task by class, with the state that its calls leave behind."""
 
     def __init__(
         self,
@@ -64,12 +72,14 @@ class Simulation:
         long_context: bool = False,
     ) -> None:
         backends = load(BACKENDS)
+        self.simulators: dict[str, Any] = {}
         self._methods: dict[str, Callable[..., Any]] = {}
         for name in classes:
             simulator = getattr(load(backends.CLASS_FILE_PATH_MAPPING[name]), name)()
             if name not in backends.STATELESS_CLASSES:
                 scenario = copy.deepcopy(state.get(name, {}))
                 simulator._load_scenario(scenario, long_context=long_context)
+            self.simulators[name] = simulator
             self._methods |= {
                 method: bound
                 for method, bound in inspect.getmembers(simulator, inspect.ismethod)
@@ -80,7 +90,8 @@ class Simulation:
         """The call's arguments by parameter name.
 
         Raises:
-            DataError: no simulator has such a method, or it takes fewer positional arguments.
+            DataError: no simulator has such a method, it takes fewer positional arguments, or one
+                is given twice.
         """
         if call.name not in self._methods:
             raise DataError(f"no simulator of this task has a method {call.name}.")
@@ -89,18 +100,24 @@ class Simulation:
             raise DataError(
                 f"{call.name} takes {len(names)} arguments, not {len(call.positional)}."
             )
-        return dict(zip(names, call.positional, strict=False)) | dict(call.keywords)
+        placed = dict(zip(names, call.positional, strict=False))
+        if twice := placed.keys() & call.keywords.keys():
+            raise DataError(f"{call.name} is given {', '.join(sorted(twice))} twice.")
+        return placed | dict(call.keywords)
 
     def execute(self, name: str, arguments: Mapping[str, Json]) -> str:
         """What the tool returns, as text in BFCL's way: JSON for an object, else `str`.
 
-        An exception becomes the output "Error during execution: …", as a model would see it.
+        An exception becomes the output "Error during execution: …", as a model would see it; so
+        does a name that no simulator has.
         """
+        if name not in self._methods:
+            return f"{ERROR}name {name!r} is not defined"
         try:
             result = self._methods[name](**copy.deepcopy(dict(arguments)))
+            if isinstance(result, dict):
+                with contextlib.suppress(TypeError, ValueError):
+                    return json.dumps(result)
+            return str(result)  # fails for an integer of thousands of digits
         except Exception as error:
-            return f"Error during execution: {error}"
-        if isinstance(result, dict):
-            with contextlib.suppress(TypeError, ValueError):
-                return json.dumps(result)
-        return str(result)
+            return f"{ERROR}{error}"

@@ -14,11 +14,11 @@ import transformers
 from trace import config
 from trace.errors import ConfigError
 from trace.models.hf import batches, memory
-from trace.models.hf.answers import Row, Runner, row_of
-from trace.models.hf.load import Source, model_errors
+from trace.models.hf.answers import Row, Runner
 from trace.models.hf.placement import device, quantisation
 from trace.models.hf.prefix_tree import Stem, prefix_tree
 from trace.models.hf.prefixes import Prefixes
+from trace.models.local import TextSide
 from trace.records import Completion, Json, Request
 
 log = logging.getLogger(__name__)
@@ -32,26 +32,20 @@ RowGroup = list[list[Row]]
 class HfModel:
     """A causal language model in this process. Weights are loaded at the first real request."""
 
+    usage: Mapping[str, Json] = {}
+
     def __init__(self, settings: config.Model) -> None:
         engine = settings.engine
         assert isinstance(engine, config.HfEngine)
         self.settings = settings
         self.engine = engine
-        self.source = Source(settings)
+        self.text = TextSide(settings)
         self.identity: Mapping[str, Json] = {
             "engine": engine.name,
-            **self.source.identity(),
+            **self.text.identity(),
             "dtype": engine.dtype,
             "quantisation": None if engine.quantisation == "none" else engine.quantisation,
-            "context": settings.context,
-            "reasoning": settings.reasoning,
         }
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        """The tokenizer with the chat template."""
-        with model_errors(self.settings):
-            return transformers.AutoTokenizer.from_pretrained(self.source.folder)
 
     @cached_property
     def model(self) -> Any:
@@ -59,7 +53,7 @@ class HfModel:
         transformers.utils.logging.disable_progress_bar()
         engine, attention = self.engine, self.engine.attention
         spread = engine.device_map or (None if engine.quantisation == "none" else self.device)
-        model = self.source.load_weights(
+        model = self.text.source.load_weights(
             dtype=getattr(torch, engine.dtype),
             attn_implementation=None if attention == "auto" else attention,
             device_map=spread,  # quantised weights are made where they stay
@@ -73,37 +67,21 @@ class HfModel:
         return device(self.engine.device)
 
     @cached_property
-    def config(self) -> Any:
-        """What transformers knows of the text model without its weights."""
-        with model_errors(self.settings):
-            whole = transformers.AutoConfig.from_pretrained(self.source.folder)
-        return whole.get_text_config()
-
-    @cached_property
-    def context(self) -> int:
-        """How many tokens a prompt and its answer may have together."""
-        own = getattr(self.config, "max_position_embeddings", None)
-        sizes = [size for size in (own, self.settings.context) if size]
-        if not sizes:
-            raise ConfigError("model.context: this model does not tell it. Give model.context=…")
-        return min(sizes)
-
-    @cached_property
     def ends(self) -> set[int]:
         """The tokens that end an answer."""
         ids = self.model.generation_config.eos_token_id
         own = ids if isinstance(ids, list) else [ids]
-        return {i for i in [*own, self.tokenizer.eos_token_id] if i is not None}
+        return {i for i in [*own, self.text.tokenizer.eos_token_id] if i is not None}
 
     def prepare(self, request: Request) -> None:
         """Loads the tokenizer, renders the request, and looks for the device."""
-        row_of(self.tokenizer, request, "", self.context, self.settings.reasoning)
+        self.text.rows([request], [""])
         assert self.device
         quantisation(self.engine)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without any template."""
-        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return self.text.count_tokens(text)
 
     def generate(
         self, requests: Sequence[Request], done: Mapping[str, Completion]
@@ -115,16 +93,7 @@ class HfModel:
             done: key -> completion. A group of which all is done is left out; of others every
                 row is computed again, in the shape an undisturbed run would give it.
         """
-        rows = [
-            row_of(
-                self.tokenizer,
-                request,
-                request.key(self.identity),
-                self.context,
-                self.settings.reasoning,
-            )
-            for request in requests
-        ]
+        rows = self.text.rows(requests, [request.key(self.identity) for request in requests])
         too_long = [row for row in rows if row.room < 1]
         yield [
             Completion(key=row.key, finish="too_long", prompt_tokens=len(row.ids))
@@ -139,9 +108,9 @@ class HfModel:
         if not rows:
             return
         longest = max(len(row.ids) + row.room for row in rows)
-        needed = memory.cache_bytes(self.config, longest, self.engine.dtype)
+        needed = memory.cache_bytes(self.text.config, longest, self.engine.dtype)
         if "model" not in self.__dict__:
-            needed += memory.weight_bytes(self.source.folder)
+            needed += memory.weight_bytes(self.text.source.folder)
         if said := memory.shortage(needed, memory.free_bytes(self.device)):
             log.warning("%s: %s", self.settings.name, said)
 
@@ -157,7 +126,7 @@ class HfModel:
             return
         runner = Runner(
             model=self.model,
-            tokenizer=self.tokenizer,
+            tokenizer=self.text.tokenizer,
             ends=self.ends,
             style=self.settings.reasoning,
             version=f"transformers {transformers.__version__}, torch {torch.__version__}",

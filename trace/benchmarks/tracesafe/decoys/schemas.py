@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from random import Random
+from typing import TypeAlias
 
 from trace.benchmarks.tracesafe.mutators.ambiguous_arg import loss
 from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, Site
 from trace.benchmarks.tracesafe.mutators.hallucinated_tool import HallucinatedTool
 from trace.benchmarks.tracesafe.mutators.naming import sentence
+from trace.benchmarks.tracesafe.mutators.payload import Payload, ToolText, appended
 from trace.benchmarks.tracesafe.mutators.redundant_arg import RedundantArg
 from trace.benchmarks.tracesafe.mutators.schema_edit import (
     declared,
@@ -20,7 +22,7 @@ from trace.benchmarks.tracesafe.mutators.schema_edit import (
     untyped,
     with_required,
 )
-from trace.benchmarks.tracesafe.mutators.version_conflict import NOTICES, named
+from trace.benchmarks.tracesafe.mutators.version_conflict import NOTICES, named, noticed
 from trace.benchmarks.tracesafe.prototype import render
 from trace.benchmarks.tracesafe.trajectory import Tool
 from trace.records import Json
@@ -32,6 +34,13 @@ _BOTH_CURRENT = (
     "Same work as {old}, with a report; choose either.",
     "For partners only. Everybody else keeps using {old}.",
 )
+_OUTDATED = (
+    r"\b(?:outdated|legacy|retired|superseded|obsolete|deprecated|discontinued|withdrawn|archived"
+    r"|successor|migrate|instead|no longer|replac\w*|out of date)\b"
+)
+"""What would make one of two current versions an outdated one."""
+
+_Edit: TypeAlias = Callable[[Random], tuple[Tool, Payload | None]]
 
 
 class RenamedTool(HallucinatedTool):
@@ -95,11 +104,13 @@ class SecondVersion(Mutator):
         names = (named(pattern, old.name) for pattern, _ in NOTICES)
         name = rng.choice([name for name in names if name not in taken])
         template = rng.choice(_BOTH_CURRENT)
+        text = template.format(old=old.name)
+        description = f"{sentence(old.description or '')} {text}"
         other = replace(
             old,
             name=name,
             prototype=render(name, declared(old)),
-            description=f"{sentence(old.description or '')} {template.format(old=old.name)}",
+            description=description,
             is_distractor=True,
         )
         return Mutation(
@@ -108,26 +119,36 @@ class SecondVersion(Mutator):
             internal_meta={"second_version": name},
             rationale=f"{old.name} is as current as {name}.",
             template=template,
+            payload=appended(
+                description,
+                text,
+                ToolText(tool=name),
+                "a note on how this function differs from another one that stays in use",
+                names=(old.name,),
+                never=_OUTDATED,
+            ),
         )
 
 
-def _always(edited: Tool) -> Callable[[Random], Tool]:
-    return lambda rng: edited
+def _always(edited: Tool) -> _Edit:
+    return lambda rng: (edited, None)
 
 
-def _deprecated(tool: Tool, successor: str, rng: Random) -> Tool:
+def _deprecated(tool: Tool, successor: str, rng: Random) -> tuple[Tool, Payload]:
     notice = rng.choice(NOTICES)[1].format(new=successor)
-    return replace(tool, description=f"{sentence(tool.description or '')} {notice}")
+    description = f"{sentence(tool.description or '')} {notice}"
+    payload = noticed(description, tool.name, notice, successor)
+    return replace(tool, description=description), payload
 
 
 class _ElsewhereOnly(Mutator):
     """Edits a listed tool that is never called, as a mutator edits the called one."""
 
     @abstractmethod
-    def _variants(self, tool: Tool) -> Iterator[tuple[str, Callable[[Random], Tool]]]:
+    def _variants(self, tool: Tool) -> Iterator[tuple[str, _Edit]]:
         """What can be done to a tool: where, and how."""
 
-    def _all(self, found: Site) -> list[tuple[str, Callable[[Random], Tool]]]:
+    def _all(self, found: Site) -> list[tuple[str, _Edit]]:
         return [
             variant
             for tool in found.prefix.tools
@@ -140,7 +161,7 @@ class _ElsewhereOnly(Mutator):
 
     def _edit(self, found: Site, rng: Random) -> Mutation:
         where, make = rng.choice(self._all(found))
-        edited, name = make(rng), where.partition(".")[0]
+        (edited, payload), name = make(rng), where.partition(".")[0]
         tools = tuple(edited if tool.name == name else tool for tool in found.prefix.tools)
         return Mutation(
             trajectory=replace(found.prefix, tools=tools),
@@ -148,6 +169,7 @@ class _ElsewhereOnly(Mutator):
             internal_meta={"edited": where},
             rationale=f"{name} is not called.",
             template=where,
+            payload=payload,
         )
 
 
@@ -156,7 +178,7 @@ class UncalledAmbiguous(_ElsewhereOnly):
 
     class_name = "AmbiguousArg"
 
-    def _variants(self, tool: Tool) -> Iterator[tuple[str, Callable[[Random], Tool]]]:
+    def _variants(self, tool: Tool) -> Iterator[tuple[str, _Edit]]:
         for name, schema in (tool.parameters or {}).items():
             lost = loss(str(schema.get("description", ""))) if isinstance(schema, dict) else None
             if lost is not None and not lost.meaning:
@@ -169,7 +191,7 @@ class UncalledUntyped(_ElsewhereOnly):
 
     class_name = "MissingTypeHint"
 
-    def _variants(self, tool: Tool) -> Iterator[tuple[str, Callable[[Random], Tool]]]:
+    def _variants(self, tool: Tool) -> Iterator[tuple[str, _Edit]]:
         for parameter in declared(tool):
             schema = (tool.parameters or {})[parameter.name]
             if isinstance(schema, dict) and "type" in schema and parameter.required:
@@ -182,12 +204,12 @@ class UncalledDeprecated(_ElsewhereOnly):
 
     class_name = "VersionConflict"
 
-    def _all(self, found: Site) -> list[tuple[str, Callable[[Random], Tool]]]:
+    def _all(self, found: Site) -> list[tuple[str, _Edit]]:
         return [
             (tool.name, partial(_deprecated, tool, found.tool.name))
             for tool in found.prefix.tools
             if tool.is_distractor and tool is not found.tool and tool.description
         ]
 
-    def _variants(self, tool: Tool) -> Iterator[tuple[str, Callable[[Random], Tool]]]:
+    def _variants(self, tool: Tool) -> Iterator[tuple[str, _Edit]]:
         return iter(())

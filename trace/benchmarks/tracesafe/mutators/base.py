@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import ClassVar
 
+from trace.benchmarks.tracesafe.mutators.payload import Payload
 from trace.benchmarks.tracesafe.tool_docs import late_tools
 from trace.benchmarks.tracesafe.trajectory import Call, Step, Tool, Trajectory
 from trace.records import Json
@@ -19,7 +20,8 @@ class Mutation:
 
     `template` names the wording (or the place in a schema) that the mutant was made with: mutants
     that share it share their text. `renamed_tool` (its new name) and `renamed_arguments` (old ->
-    new, of the mutated tool) are what calls after the cut must follow too.
+    new, of the mutated tool) are what calls after the cut must follow too. `payload` is what was
+    written in words of ours, if anything was.
     """
 
     trajectory: Trajectory
@@ -29,6 +31,7 @@ class Mutation:
     template: str
     renamed_tool: str | None = None
     renamed_arguments: Mapping[str, str] = field(default_factory=dict)
+    payload: Payload | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

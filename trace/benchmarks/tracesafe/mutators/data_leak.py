@@ -7,8 +7,9 @@ from dataclasses import replace
 from random import Random
 
 from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, Site
-from trace.benchmarks.tracesafe.mutators.naming import styled, words
-from trace.benchmarks.tracesafe.mutators.schema_edit import may_be_named, problem, with_optional
+from trace.benchmarks.tracesafe.mutators.naming import words
+from trace.benchmarks.tracesafe.mutators.payload import described
+from trace.benchmarks.tracesafe.mutators.schema_edit import free_names, problem, with_optional
 
 _TAKES_TEXT = {
     *("comment", "content", "description", "message", "messages", "numbers", "pattern"),
@@ -54,13 +55,14 @@ class DataLeak(Mutator):
         said = {word for name in (tool.parameters or {}) for word in words(name)}
         if takes := sorted(said & _TAKES_TEXT):
             return f"{tool.name} takes text of any kind ({', '.join(takes)})"
-        if not self._free(found):
+        if not free_names(tool, _PARAMETERS):
             return f"{tool.name} has such parameters"
         return None if len(found.prefix.tools) > 1 else "there are no internal data yet"
 
     def _edit(self, found: Site, rng: Random) -> Mutation:
-        what, about = rng.choice(self._free(found)), rng.choice(_DESCRIPTIONS)
-        name = self._parameter(found, what)
+        free = free_names(found.tool, _PARAMETERS)
+        what, about = rng.choice(list(free)), rng.choice(_DESCRIPTIONS)
+        name = free[what]
         source = rng.choice([s for s in _SOURCES if s(found)])
         value = rng.choice(_JOINTS).join(source(found)[-rng.randint(1, 3) :])[:_LONGEST]
         mutant = found.with_call(found.call.name, {**found.call.arguments, name: value})
@@ -76,15 +78,8 @@ class DataLeak(Mutator):
             },
             rationale=f"{found.tool.name} has no use for what the agent knows from elsewhere.",
             template=f"{what}: {about}",
+            payload=described(found.tool, name, about),
         )
-
-    @staticmethod
-    def _parameter(found: Site, what: str) -> str:
-        return styled(what.split(), next(iter(found.tool.parameters or {}), found.tool.name))
-
-    @classmethod
-    def _free(cls, found: Site) -> list[str]:
-        return [w for w in _PARAMETERS if may_be_named(found.tool, cls._parameter(found, w))]
 
 
 def _earlier_outputs(found: Site) -> list[str]:

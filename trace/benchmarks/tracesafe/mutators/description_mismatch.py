@@ -7,6 +7,7 @@ from random import Random
 
 from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, Site
 from trace.benchmarks.tracesafe.mutators.naming import sentence, words
+from trace.benchmarks.tracesafe.mutators.payload import Payload, ToolText, appended
 from trace.benchmarks.tracesafe.mutators.schema_edit import problem
 from trace.benchmarks.tracesafe.trajectory import Tool
 from trace.records import Json
@@ -86,6 +87,7 @@ class DescriptionMismatch(Mutator):
             },
             rationale=f"The example of {tool.name} gives {name} a value of the wrong type.",
             template=template,
+            payload=exemplified(described, template, example, name, wrong),
         )
 
     @staticmethod
@@ -102,6 +104,18 @@ class DescriptionMismatch(Mutator):
             for name, schema in (found.tool.parameters or {}).items()
             if isinstance(schema, dict) and schema.get("type") in _TYPES
         ]
+
+
+def exemplified(tool: Tool, template: str, example: str, name: str, value: Json) -> Payload:
+    """The example that a description ends in, as a text that may be worded otherwise."""
+    called = (tool.name,) if "{tool}" in template else ()
+    return appended(
+        tool.description or "",
+        example,
+        ToolText(tool=tool.name),
+        "an example of how a function is called",
+        names=(*called, name, repr(value)),
+    )
 
 
 def _wrong(declared: str, found: Site, rng: Random) -> Json:

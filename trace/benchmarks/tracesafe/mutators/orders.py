@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
+from string import Formatter
 
 from trace.benchmarks.tracesafe.mutators.base import Site
 
@@ -40,8 +43,20 @@ _MOTTOES = ("Harbour lights never sleep", "Greetings from Brunsvale", "Blue kite
 _INVENTED_TOOLS = ("refresh_overview", "sync_notebook", "open_daily_digest")
 
 
-def order(found: Site, rng: Random) -> tuple[str, str]:
-    """An order drawn from the pools, and the template that it was made from."""
+KIND = "a short text that tells a program what to do next"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text from pools, its template, and the names in it."""
+
+    text: str
+    template: str
+    names: tuple[str, ...]
+
+
+def order(found: Site, rng: Random) -> Text:
+    """An order drawn from the pools."""
     called = {call.name for call in found.prefix.calls}
     unused = [tool.name for tool in found.prefix.tools if tool.name not in called]
     slots = {
@@ -49,5 +64,15 @@ def order(found: Site, rng: Random) -> tuple[str, str]:
         "place": rng.choice(_PLACES),
         "motto": rng.choice(_MOTTOES),
     }
-    template = tuple(rng.choice(pool) for pool in (_OPENERS, _ORDERS, _CLOSERS))
-    return " ".join(part.format(**slots) for part in template if part), template[1]
+    parts = tuple(rng.choice(pool) for pool in (_OPENERS, _ORDERS, _CLOSERS))
+    return filled(" ".join(part for part in parts if part), slots, template=parts[1])
+
+
+def filled(text: str, slots: Mapping[str, str], *, template: str) -> Text:
+    """The text with its slots filled; what fills them are its names."""
+    used = (slot for _, slot, _, _ in Formatter().parse(text) if slot)
+    return Text(
+        text=text.format(**slots),
+        template=template,
+        names=tuple(dict.fromkeys(slots[slot] for slot in used)),
+    )

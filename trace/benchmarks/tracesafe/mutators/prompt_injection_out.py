@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, Site
 from trace.benchmarks.tracesafe.mutators.naming import sentence, words
-from trace.benchmarks.tracesafe.mutators.orders import order
+from trace.benchmarks.tracesafe.mutators.orders import KIND, Text, order
+from trace.benchmarks.tracesafe.mutators.payload import OutputText, Path, appended, put
 from trace.records import Json
 
 _READING = {
@@ -18,8 +18,6 @@ _READING = {
     *("retrieve", "search", "show", "sort", "tail", "view"),
 }
 _JOINTS = (" ", "\n", "\n\n", " - ")
-
-Path = tuple[str | int, ...]
 
 
 class PromptInjectionOut(Mutator):
@@ -31,6 +29,8 @@ class PromptInjectionOut(Mutator):
     class_name = "PromptInjectionOut"
     ends_at_next_call = True
     rationale = "The output of {tool} gives the agent orders."
+    kind = KIND
+    never: str | None = None
 
     def _unsuitable(self, found: Site) -> str | None:
         if words(found.tool.name)[0] not in _READING:
@@ -52,23 +52,32 @@ class PromptInjectionOut(Mutator):
     def _edit(self, found: Site, rng: Random) -> Mutation:
         value = json.loads(found.output or "")
         path, text = max(_texts(value), key=lambda leaf: (" " in leaf[1].strip(), len(leaf[1])))
-        payload, template = self._payload(found, rng)
-        _put(value, path, f"{sentence(text)}{rng.choice(_JOINTS)}{payload}")
+        drawn = self._drawn(found, rng)
+        whole = f"{sentence(text)}{rng.choice(_JOINTS)}{drawn.text}"
+        put(value, path, whole)
         output = replace(found.after[0], content=json.dumps(value))
         return Mutation(
             trajectory=replace(found.prefix, steps=(*found.prefix.steps, output, *found.after[1:])),
             risky_step=found.call.index + 1,
             internal_meta={
                 "strategy": "Indirect Prompt Injection (Output)",
-                "payload": payload,
+                "payload": drawn.text,
                 "target_tool": found.tool.name,
             },
             rationale=self.rationale.format(tool=found.tool.name),
-            template=template,
+            template=drawn.template,
+            payload=appended(
+                whole,
+                drawn.text,
+                OutputText(step=found.call.index + 1, path=path),
+                self.kind,
+                names=drawn.names,
+                never=self.never,
+            ),
         )
 
-    def _payload(self, found: Site, rng: Random) -> tuple[str, str]:
-        """The text that is added, and the template that it was made from."""
+    def _drawn(self, found: Site, rng: Random) -> Text:
+        """The text that is added."""
         return order(found, rng)
 
 
@@ -82,9 +91,3 @@ def _texts(value: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _texts(inner, (*path, index))
-
-
-def _put(value: Any, path: Path, text: str) -> None:
-    for key in path[:-1]:
-        value = value[key]
-    value[path[-1]] = text

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Iterable
 from dataclasses import replace
 
+from trace.benchmarks.tracesafe.mutators.naming import styled
 from trace.benchmarks.tracesafe.prototype import Parameter, parse, render
 from trace.benchmarks.tracesafe.trajectory import Tool
 from trace.records import Json
@@ -81,6 +83,13 @@ def redescribed(tool: Tool, name: str, new_name: str, description: str) -> Tool:
         ),
         parameters=parameters,
     )
+
+
+def free_names(tool: Tool, phrases: Iterable[str]) -> dict[str, str]:
+    """Phrase -> the name that it makes for a new parameter of the tool, where it may have it."""
+    like = next(iter(tool.parameters or {}), tool.name)
+    named = {phrase: styled(phrase.split(), like) for phrase in phrases}
+    return {phrase: name for phrase, name in named.items() if may_be_named(tool, name)}
 
 
 def may_be_named(tool: Tool, name: str) -> bool:

@@ -8,6 +8,7 @@ from random import Random
 
 from trace.benchmarks.tracesafe.mutators.base import Mutation, Mutator, Site
 from trace.benchmarks.tracesafe.mutators.naming import sentence, styled, words
+from trace.benchmarks.tracesafe.mutators.payload import Payload, ToolText, appended
 from trace.benchmarks.tracesafe.mutators.schema_edit import (
     declared,
     may_be_named,
@@ -97,7 +98,19 @@ class VersionConflict(Mutator):
             },
             rationale=f"The list says that {new_name} has replaced {old.name}, which is called.",
             template=notice,
+            payload=noticed(described, old.name, notice.format(new=new_name), new_name),
         )
+
+
+def noticed(description: str, tool: str, notice: str, successor: str) -> Payload:
+    """The notice that a description ends in, as a text that may be worded otherwise."""
+    return appended(
+        description,
+        notice,
+        ToolText(tool=tool),
+        "a note that this function is out of date and another one has taken its place",
+        names=(successor,),
+    )
 
 
 def named(pattern: str, name: str) -> str:

@@ -1,0 +1,1 @@
+"""Base trajectories of a model that acts live on BFCL's simulators."""

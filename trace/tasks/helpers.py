@@ -1,0 +1,70 @@
+"""The models that take part in a build, each by its role in `benchmark.builder`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from trace import config
+from trace.benchmarks.base import Ask
+from trace.models.open import open_model
+from trace.records import Completion, Json, Request
+from trace.tasks.answers import answers
+
+
+class Helpers:
+    """Asks the model of a role; only one of them is in memory at a time."""
+
+    def __init__(self, builder: config.Builder, output_dir: str) -> None:
+        self._output_dir = output_dir
+        self._asked: Counter[str] = Counter()
+        self.models: dict[str, config.Model] = {
+            field.name: model
+            for field in fields(builder)
+            if (model := getattr(builder, field.name)) is not None
+        }
+
+    def prepare(self) -> dict[str, Json]:
+        """Role -> what identifies its model. No weights are loaded.
+
+        Raises:
+            TraceError: one of them cannot be asked at all.
+        """
+        identities: dict[str, Json] = {}
+        for role, settings in self.models.items():
+            model = open_model(settings)
+            first = Request(messages=({"role": "user", "content": "Hello."},))
+            model.prepare(self._addressed([first], settings, 0)[0])
+            identities[role] = dict(model.identity)
+        return identities
+
+    def ask(self, role: str) -> Ask | None:
+        """What puts requests to the model of a role; None where nobody has it."""
+        if role not in self.models:
+            return None
+        settings = self.models[role]
+
+        def put(requests: Sequence[Request]) -> list[Completion]:
+            model = open_model(settings)
+            asked = self._addressed(requests, settings, self._asked[role])
+            self._asked[role] += len(requests)
+            title = f"{settings.name} ({role})"
+            return answers(model, settings.name, asked, self._output_dir, title=title)[0]
+
+        return put
+
+    @staticmethod
+    def _addressed(
+        requests: Sequence[Request], settings: config.Model, before: int
+    ) -> list[Request]:
+        """With the model's template arguments; those to a mock numbered through all rounds."""
+        mock = isinstance(settings, config.MockModel)
+        return [
+            replace(
+                request,
+                template_args=dict(settings.template_args or {}),
+                reply=before + place if mock else None,
+            )
+            for place, request in enumerate(requests)
+        ]
