@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+VLLM := .venv-vllm
+VLLM_PY := $(VLLM)/bin/python
+VLLM_READY := $(VLLM)/.ready
 
-.PHONY: demo test test-slow lint types bench check env clean
+.PHONY: demo test test-slow test-vllm lint types bench gpu-check check env vllm-env clean
 
 demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
 	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=3 benchmark.distractors=2
@@ -15,6 +18,9 @@ test: $(READY)  ## the tests, under ten minutes on two cores
 test-slow: $(READY)  ## the tests that load models, start processes, or kill them
 	$(PY) -m pytest -m slow
 
+test-vllm: $(VLLM_READY)  ## the tests of the vLLM engine, for real on the CPU
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(VLLM_PY) -m pytest tests/models/vllm -rfE
+
 lint: $(READY)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -24,11 +30,19 @@ types: $(READY)
 
 bench: $(READY)  ## speed and precision, as ratios within one run
 	$(PY) -m bench.startup
+	$(PY) -m bench.log
 	$(PY) -m bench.precision
+	$(PY) -m bench.prefixes
+	$(or $(wildcard $(VLLM_PY)),$(PY)) -m bench.vllm
+
+gpu-check: $(READY)  ## the engines on a CUDA machine, in under eight minutes
+	$(PY) -m bench.gpu_check
 
 check: lint types test  ## what every commit should pass
 
 env: $(READY)  ## only the environment
+
+vllm-env: $(VLLM_READY)  ## another environment, with vLLM for a CPU: 3 GB
 
 # torch comes first and pinned: anything that resolves it freely may bring another build.
 $(READY): pyproject.toml constraints.txt
@@ -37,5 +51,12 @@ $(READY): pyproject.toml constraints.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt ".[dev]"
 	touch $(READY)
 
+$(VLLM_READY): pyproject.toml constraints.txt requirements-vllm.txt
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM_PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(VLLM_PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt ".[dev]"
+	$(VLLM_PY) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-vllm.txt
+	touch $(VLLM_READY)
+
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VLLM) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
