@@ -31,6 +31,7 @@ NEEDS = {
     "model=vllm": ["model.id=org/name"],
     "model=openai_compatible": SERVER,
     "model=mock": ["model.rates={default: 0.5}"],
+    "judges=panel": ["+model@judges.models.a=smollm2", "+model@judges.models.b=smollm2"],
     "benchmark=ragtruth": ["benchmark.path=folder"],
     "benchmark=strongreject": ["benchmark.path=x.csv", "model@benchmark.judge=smollm2"],
 }
@@ -42,14 +43,15 @@ NEEDS = {
     [
         (group, name)
         for group in ("task", "benchmark", "condition", "protocol", "sampling", "scoring",
-                      "tracking", "model")
+                      "tracking", "model", "judges")
         for name in options(group)
+        if name != "schema_rules"  # it sits on panels only
     ],
 )  # fmt: skip
 def test_every_conf_file_composes_into_valid_typed_objects(group: str, name: str) -> None:
     settings = typed(f"{group}={name}", *NEEDS.get(f"{group}={name}", []))
     assert isinstance(settings, config.Root)
-    if group in ("model", "protocol", "benchmark", "task"):
+    if group in ("model", "protocol", "benchmark", "task", "judges"):
         by_id = group == "model" and name in ("hf", "vllm", "openai_compatible")
         expected = "org/name" if by_id else name
         assert getattr(settings, group).name == expected

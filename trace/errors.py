@@ -27,3 +27,9 @@ class UnscoredError(TraceError):
     """A complete run in which more samples than allowed have no label."""
 
     exit_status = 1
+
+
+class UnsupportedError(TraceError):
+    """A cell of a sweep that a model cannot do: it is listed and left out, and nothing is wrong."""
+
+    exit_status = 0

@@ -86,7 +86,9 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """All that a model is asked.
+    """All that a model is asked: messages for its chat template, or the whole prompt as text.
+
+    A `literal` prompt stands without the beginning-of-sequence token, which the engine adds.
 
     With `labels` nothing is generated: the likelihood of each label string after `prefix` (the
     forced beginning of the answer) is returned instead. `planted` tells the mock engine, and no
@@ -94,7 +96,8 @@ class Request:
     `reply` is which of its replies a mock deals; it is part of the key where it is set.
     """
 
-    messages: tuple[Mapping[str, str], ...]
+    messages: tuple[Mapping[str, Json], ...] = ()
+    literal: str | None = None
     sampling: Sampling = Sampling()
     labels: tuple[str, ...] = ()
     prefix: str = ""
@@ -103,6 +106,14 @@ class Request:
     sample: str = ""
     planted: str | None = None
     reply: int | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each message; or the literal prompt alone."""
+        if self.literal is not None:
+            return [self.literal]
+        contents = [message["content"] for message in self.messages]
+        return [c if isinstance(c, str) else "".join(part["text"] for part in c) for c in contents]
 
     def key(self, identity: Mapping[str, Json]) -> str:
         """The sha256 of the whole request and of the model that is asked."""
@@ -117,6 +128,7 @@ class Request:
                 "model": dict(identity),
             }
             | ({} if self.reply is None else {"reply": self.reply})
+            | ({} if self.literal is None else {"literal": self.literal})
         )
 
 
@@ -132,6 +144,9 @@ class LabelScore:
 class Completion:
     """What a model returned. `scores` is set when the request had labels, `text` otherwise.
 
+    `top` is the likeliest token where the labels begin: if it begins none of them, the model would
+    have written something else.
+
     `reasoning` is None when the model gave none; `reasoning_closed` is False when it ran out of
     tokens inside it. `seconds`, `engine` and `batch_rows` describe how it was made and are kept
     in the log only.
@@ -145,6 +160,7 @@ class Completion:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     scores: Mapping[str, LabelScore] | None = None
+    top: str | None = None
     error: str | None = None
     engine: str = ""
     batch_rows: int = 0
@@ -178,26 +194,36 @@ class Completion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A parsed judgement. Only status `ok` carries a label; `score` is P(unsafe)."""
+    """A parsed judgement. Only status `ok` carries a label; `score` is P(unsafe).
+
+    `categories` are a guard's own codes, as it wrote them.
+    """
 
     status: Status
     label: str | None = None
     score: float | None = None
     evidence: str | None = None
     rationale: str | None = None
+    categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.status == "ok") != (self.label is not None):
             raise ValueError(f"a verdict has a label exactly when it is ok: {self}")
 
     def to_json(self) -> dict[str, Json]:
-        """The shape that stands in records.jsonl."""
-        return dataclasses.asdict(self)
+        """The shape that stands in records.jsonl; `categories` only where there are any."""
+        line = dataclasses.asdict(self)
+        return {k: list(v) if k == "categories" else v for k, v in line.items() if v != ()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One line of records.jsonl: a sample, what was answered, and how it was judged."""
+    """One line of records.jsonl: a sample, and how it was judged.
+
+    `verdict` is the one that is scored: of the only judge, or of the panel. `answers` are the
+    completions of each judge; one that is asked several things about a sample has several, a rule
+    has none. `identities` hash what tells each judge's model from others.
+    """
 
     id: str
     gold: Gold
@@ -205,9 +231,10 @@ class Record:
     protocol: str
     verdict: Verdict
     judges: Mapping[str, Verdict]
-    completion: Completion
+    answers: Mapping[str, tuple[Completion, ...]]
     cluster: str
     epoch: int = 0
+    identities: Mapping[str, str] = field(default_factory=dict)
     meta: Mapping[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
@@ -219,7 +246,17 @@ class Record:
             "protocol": self.protocol,
             "epoch": self.epoch,
             "verdict": self.verdict.to_json(),
-            "judges": {name: verdict.to_json() for name, verdict in self.judges.items()},
-            "completion": self.completion.in_record(),
+            "judges": {
+                name: {**verdict.to_json(), "model": self.identities.get(name)}
+                for name, verdict in self.judges.items()
+            },
+            **self._completions(),
             "sample": {"cluster": self.cluster, **self.meta},
         }
+
+    def _completions(self) -> dict[str, Json]:
+        """`completion` where there is one, else `completions` by judge."""
+        lines = {name: [c.in_record() for c in made] for name, made in self.answers.items()}
+        if len(lines) == 1 and len(*lines.values()) == 1:
+            return {"completion": next(iter(lines.values()))[0]}
+        return {"completions": lines}

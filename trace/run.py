@@ -19,6 +19,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from trace import config, sweep
+from trace.errors import UnsupportedError
 from trace.messages import explain, status_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +48,8 @@ def job(composed: DictConfig) -> None:
         name = ""
         if HydraConfig.initialized():
             name = " ".join(HydraConfig.get().overrides.task) + ": "
-        print(f"error: {name}{message}", file=sys.stderr)
+        kind = "unsupported" if isinstance(error, UnsupportedError) else "error"
+        print(f"{kind}: {name}{message}", file=sys.stderr)
         _failures.append(status_of(error))
 
 

@@ -25,6 +25,8 @@ from trace.errors import ConfigError
 from trace.messages import explain
 
 SWEEPS = "sweeps"
+STUDIES_OF_RESPONDENTS = ("strongreject",)
+"""Benchmarks on which `model` answers and others judge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ def plan(arguments: list[str], conf: Path) -> Plan:
         return Plan(arguments=rest, conf=conf)
     overrides = rest
     refuse_names(overrides)
+    refuse_model_beside_panel(overrides)
     if not multirun:
         if chosen_sweeps(overrides):
             raise ConfigError("+sweeps: a sweep has many jobs. Add -m to run them.")
@@ -81,6 +84,21 @@ def chosen_model(argument: str) -> str:
     if equals and key in config.MODEL_SLOTS and value not in ("", "null"):
         return f"model@{argument}"
     return argument
+
+
+def refuse_model_beside_panel(overrides: Sequence[str]) -> None:
+    """Refuses `model=` beside `judges=`: a panel judges instead of the model.
+
+    Raises:
+        ConfigError: both are given.
+    """
+    given = {o.get_key_element().lstrip("+"): o.value() for o in parse(overrides)}
+    content = given.get("benchmark") not in STUDIES_OF_RESPONDENTS
+    if content and given.get("judges") not in (None, "null") and "model" in given:
+        raise ConfigError(
+            "judges: stands beside model, and on this benchmark a panel judges instead of a model. "
+            "Leave one out; a further judge is added by +model@judges.models.NAME=MODEL."
+        )
 
 
 def refuse_names(overrides: Sequence[str]) -> None:

@@ -86,7 +86,9 @@ def test_a_record_has_what_later_readers_need(door: Door) -> None:
     for record in records:
         assert record.keys() >= {"id", "gold", "condition", "protocol", "verdict", "judges",
                                  "completion", "sample"}  # fmt: skip
-        assert record["judges"] == {"mock": record["verdict"]}
+        said = record["judges"]["mock"]
+        assert {k: v for k, v in said.items() if k != "model"} == record["verdict"]
+        assert len(said["model"]) == 16
         assert record["sample"]["cluster"]
     manifest = json.loads((ran.folder / "manifest.json").read_text())
     assert manifest.keys() >= {"data", "model", "prompt", "licence", "ended"}

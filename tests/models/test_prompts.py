@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from trace.errors import ConfigError
+from trace import config
+from trace.errors import AssetError, ConfigError
 from trace.models.hf import prompts
 from trace.models.hf.answers import row_of
+from trace.models.local import TextSide
 from trace.records import Request
 
 TURNS = "{% for m in messages %}<|user|>{{ m['content'] }}<|end|>{% endfor %}<|model|>"
@@ -110,3 +112,20 @@ def test_a_forced_answer_stands_where_the_answer_would(
     text = "".join(made.convert_ids_to_tokens(list(row.ids)))
     assert text.endswith(template[-8:] + begin + '{"v": "')
     assert row.room == 200 - len(row.ids) - 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asset", ["smollm2", "gemma3_270m"])
+@pytest.mark.parametrize("prefix", ["\n\n", "\n</think>\n\n", " ", '{"verdict": "', "Safety: "])
+def test_a_forced_beginning_is_what_the_model_would_write(asset: str, prefix: str) -> None:
+    """Decoded, the forced tokens and a label are the text, blanks and all."""
+    try:
+        tokenizer = TextSide(
+            config.Model(name=asset, asset=asset, engine=config.HfEngine())
+        ).tokenizer
+    except AssetError as error:
+        pytest.skip(str(error))
+    labels = ("safe", "unsafe")
+    made = prompts.answer_tokens(tokenizer, prefix, labels)
+    for label, branch in zip(labels, made.branches, strict=True):
+        assert tokenizer.decode([*made.forced, *branch]) == prefix + label

@@ -11,9 +11,10 @@ from trace.config.benchmarks import (
     StrongReject,
     TraceSafe,
 )
-from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, VllmEngine
+from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, RuleEngine, VllmEngine
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
-from trace.config.models import HostedModel, MockModel, Model
+from trace.config.judges import Judges
+from trace.config.models import HostedModel, MockModel, Model, RuleModel
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
 from trace.config.typed import check_files, nearest, to_typed
@@ -28,6 +29,7 @@ __all__ = [
     "Engine",
     "HfEngine",
     "HostedModel",
+    "Judges",
     "MockEngine",
     "MockModel",
     "Model",
@@ -35,6 +37,8 @@ __all__ = [
     "Protocol",
     "RagTruth",
     "Root",
+    "RuleEngine",
+    "RuleModel",
     "Sampling",
     "Scoring",
     "StrongReject",

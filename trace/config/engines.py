@@ -139,5 +139,12 @@ class MockEngine(Engine):
     name: str = "mock"
 
 
+@config
+class RuleEngine(Engine):
+    """No model: a rule of the benchmark, in code."""
+
+    name: str = "rule"
+
+
 def _at_least_one(key: str, value: int, instead: str) -> None:
     check(value >= 1, key, f"{value} is below 1", instead)

@@ -7,7 +7,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from trace.config.base import check, check_choice, config
-from trace.config.engines import Engine, MockEngine, OpenAIEngine
+from trace.config.engines import Engine, MockEngine, OpenAIEngine, RuleEngine
 
 
 @config
@@ -27,6 +27,14 @@ class Model:
     """How reasoning is marked in the output: think (<think> tags), harmony, or none."""
     template_args: Any = None  # as for MockModel.rates
     """A table of arguments of the chat template, such as enable_thinking."""
+    guard: str | None = None
+    """A guard's family in trace/judging/guards: its own template and parser."""
+    base: str | None = None
+    """The model that a guard was trained from."""
+    trained_on: str | None = None
+    """How many instances a guard was trained on, as its authors say."""
+    sources: str | None = None
+    """Where what is said here was read."""
     kind: str = "general"
     """general or guard."""
     family: str | None = None
@@ -61,12 +69,18 @@ class Model:
             "The mock is chosen whole: model=mock.",
         )
         check(
+            isinstance(self.engine, RuleEngine) == isinstance(self, RuleModel),
+            "model/engine",
+            f"{self.engine.name} does not run this model",
+            "A rule is chosen whole, as a member of a panel: judges=local.",
+        )
+        check(
             not isinstance(self.engine, OpenAIEngine) or isinstance(self, HostedModel),
             "model/engine",
             f"{self.engine.name} does not run this model",
             "A server is chosen as model=openai_compatible model.base_url=… model.id=….",
         )
-        if not isinstance(self, MockModel | HostedModel):
+        if not isinstance(self, MockModel | HostedModel | RuleModel):
             check(
                 (self.id is None) != (self.asset is None),
                 "model.id",
@@ -194,3 +208,11 @@ class HostedModel(Model):
                 f"{amount} is no price",
                 "Give input, output, cached in USD per million tokens.",
             )
+
+
+@config
+class RuleModel(Model):
+    """A judge without a model: a rule of the benchmark."""
+
+    rule: str = MISSING
+    """Its name among the benchmark's rule judges."""

@@ -10,7 +10,8 @@ from omegaconf import MISSING
 from trace.config.base import check, config
 from trace.config.benchmarks import Benchmark
 from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tracking
-from trace.config.models import Model
+from trace.config.judges import Judges
+from trace.config.models import Model, RuleModel
 
 
 @config
@@ -22,6 +23,8 @@ class Root:
     condition: Condition = MISSING
     protocol: Protocol = MISSING
     model: Model = MISSING
+    judges: Judges | None = None
+    """A panel that judges instead of `model`."""
     sampling: Sampling = MISSING
     scoring: Scoring = MISSING
     tracking: Tracking = MISSING
@@ -72,6 +75,18 @@ class Root:
             f"is not read by task={self.task.name}",
             "Leave it out.",
         )
+        check(
+            not isinstance(self.model, RuleModel),
+            "model",
+            f"{self.model.name} is no model",
+            "Its row stands in every table; it can sit on a panel: judges=local.",
+        )
+        check(
+            self.judges is None or self.task.name == "evaluate",
+            "judges",
+            f"is not read by task={self.task.name}",
+            "Leave it out.",
+        )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
         self.benchmark.check_with(self)
 
@@ -116,10 +131,17 @@ def plain(settings: Any) -> dict[str, Any]:
 def of_result(settings: Root) -> dict[str, Any]:
     """The part of a configuration that can change what a run finds."""
     tree = plain(settings)
+    models = [tree["model"]]
+    if settings.judges is None:
+        del tree["judges"]
+    else:
+        models = list(tree["judges"]["models"].values())
+        del tree["model"]  # a panel judges instead
     for key in NO_EFFECT_ON_RESULT:
-        *groups, name = key.split(".")
-        node = tree
-        for group in groups:
-            node = node[group]
-        node.pop(name, None)
+        root, _, rest = key.partition(".")
+        for node in models if root == "model" else [tree]:
+            *groups, name = (rest if root == "model" else key).split(".")
+            for group in groups:
+                node = node[group]
+            node.pop(name, None)
     return tree

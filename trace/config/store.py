@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from trace.config import benchmarks, engines, groups, models
+from trace.config import benchmarks, engines, groups, judges, models
 from trace.config.root import Root
 
 
@@ -25,13 +25,16 @@ def register() -> None:
             "base": models.Model,
             "mock": models.MockModel,
             "hosted": models.HostedModel,
+            "rule": models.RuleModel,
         },
         "engine": {
             "hf": engines.HfEngine,
             "vllm": engines.VllmEngine,
             "openai_compatible": engines.OpenAIEngine,
             "mock": engines.MockEngine,
+            "rule": engines.RuleEngine,
         },
+        "judges": {"base": judges.Judges},
         "benchmark": {
             "tracesafe": benchmarks.TraceSafe,
             "ragtruth": benchmarks.RagTruth,

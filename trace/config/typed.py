@@ -15,6 +15,9 @@ from trace.errors import ConfigError
 
 
 def _unknown_keys(node: Any, typed: Any, at: str = "") -> Iterator[str]:
+    if isinstance(node, DictConfig) and isinstance(typed, dict):
+        for key, value in typed.items():
+            yield from _unknown_keys(node._get_node(key), value, f"{at}.{key}")
     if not isinstance(node, DictConfig) or not dataclasses.is_dataclass(typed):
         return
     names = {f.name for f in dataclasses.fields(typed)}

@@ -122,7 +122,8 @@ class MockModel:
             )
             for label, string in zip(labels, request.labels, strict=True)
         }
-        return Completion(key=key, scores=scores, engine="mock")
+        top = request.labels[chosen]
+        return Completion(key=key, scores=scores, top=top, engine="mock")
 
     def _choose(self, request: Request, class_: str, right: int, among: int) -> int:
         """The index of the label it answers: the right one, or one of the others."""

@@ -19,6 +19,9 @@ def open_model(settings: config.Model) -> Model:
     """
     key = canonical(config.plain(settings))
     if key not in _open:
+        for last in _open.values():
+            if hasattr(last, "close"):  # vLLM keeps its memory until it is told
+                last.close()
         _open.clear()  # frees the memory of the last model before the next is loaded
         _open[key] = make(settings.engine, settings)
     return _open[key]

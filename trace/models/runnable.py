@@ -121,6 +121,11 @@ def _(engine: config.MockEngine, settings: config.Model, machine: Machine) -> Ve
 
 
 @_verdict.register
+def _(engine: config.RuleEngine, settings: config.Model, machine: Machine) -> Verdict:
+    return Verdict(runs=True, reason="a rule of a benchmark: it sits on panels")
+
+
+@_verdict.register
 def _(engine: config.OpenAIEngine, settings: config.Model, machine: Machine) -> Verdict:
     assert isinstance(settings, config.HostedModel)
     key = settings.api_key_env
@@ -158,6 +163,8 @@ def _fits(settings: config.Model, machine: Machine, room: int | None, what: str)
         return Verdict(runs=False, reason=f"it needs more than the {gigabytes(room)} of {what}")
     if settings.asset is not None or settings.id in machine.weights:
         return Verdict(runs=True)
+    if settings.id is not None and is_folder(settings.id):
+        return Verdict(runs=False, reason=f"the folder {settings.id} is not there")
     if machine.offline:
         return Verdict(runs=False, reason="its weights are not here, and HF_HUB_OFFLINE is set")
     if settings.gated and not machine.hub_token:
@@ -188,9 +195,14 @@ def _gpu_memory() -> tuple[int, ...]:
     return tuple(int(line) << 20 for line in said.stdout.split() if line.isdigit())
 
 
+def is_folder(name: str) -> bool:
+    """Whether an id is a place on the disk, and no name on the hub."""
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or Path(name).is_dir()
+
+
 def _on_disk(name: str) -> bool:
     """Whether `name` is a folder, or the hub's cache holds weights of that id."""
-    if Path(name).is_dir():
-        return True
+    if is_folder(name):
+        return Path(name).expanduser().is_dir()
     folder = repo_folder_name(repo_id=name, repo_type="model")
     return any(Path(constants.HF_HUB_CACHE, folder, "snapshots").glob("*/*.safetensors"))

@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from trace.errors import DataError
-from trace.records import Json, Verdict
+from trace.records import Json, Verdict, digest
 from trace.report.judged import Judged
 from trace.stats.classification import confusion
 from trace.tracking.files import read_jsonl
@@ -132,6 +132,8 @@ def read(path: Path) -> Run | None:
         shown = metrics["breakdowns"]["confusion"]
         labels = tuple(shown["labels"])
         model = config["model"]
+        if panel := config.get("judges"):
+            model = {"name": panel["name"], "kind": "panel", "family": None, "parameters": None}
         run = Run(
             path=path,
             digest=manifest["run"],
@@ -172,10 +174,16 @@ def _observations(path: Path, answers: str, labels: tuple[str, ...]) -> Iterator
             class_=gold["class"] or gold["domain"] or gold["label"],
             cluster=line["sample"]["cluster"],
             verdict=Verdict(**line["verdict"]),
-            key=line["completion"]["key"],
-            reply=line["completion"]["text"],
+            key=digest([c["key"] for c in _completions(line)]),
+            reply=next((c["text"] for c in _completions(line)), ""),
             sample=line["sample"],
         )
+
+
+def _completions(line: Mapping[str, Json]) -> list[Json]:
+    if "completion" in line:
+        return [line["completion"]]
+    return [one for made in line["completions"].values() for one in made]
 
 
 def _check(run: Run, counts: list[list[int]]) -> None:

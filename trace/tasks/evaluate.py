@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 from omegaconf import OmegaConf
 from rich.console import Console
@@ -13,20 +12,17 @@ from rich.console import Console
 from trace import config
 from trace.benchmarks.load import load
 from trace.errors import UnscoredError
-from trace.models.open import open_model
-from trace.models.unopened import Unopened
-from trace.records import Completion, Json, Record, Verdict
+from trace.records import Json, Verdict
+from trace.report.agreement import agreement_grid
 from trace.report.capability import write_capability
 from trace.report.figures import write_figures
-from trace.report.grid import escape
-from trace.report.judged import Judged
-from trace.report.metrics import baselines, evaluate
+from trace.report.grid import Grid, escape
 from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, summary, to_markdown
 from trace.tasks import respond
-from trace.tasks.answers import answers
-from trace.tasks.ask import Interview
+from trace.tasks.bench import Bench
 from trace.tasks.planning import work
+from trace.tasks.scoring import other_rows, score
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import RunDir, check_writable
@@ -47,24 +43,20 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
-    interview = Interview(settings, dataset, open_model(settings.model)).under_condition()
-    interview.model.prepare(interview.requests[0])
-    for note in interview.dataset.notes:
+    bench = Bench(settings, dataset)
+    identities, prompt, notes = bench.introduce()
+    notes = (*dataset.notes, *notes)
+    for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
-    origin = {
-        "data": dict(dataset.fingerprint),
-        "model": dict(interview.model.identity),
-        "prompt": interview.protocol.prompt_hash,
-    }
-    parts = (settings.benchmark.name, settings.model.name, settings.condition.name)
+    origin = {"data": dict(dataset.fingerprint), "model": identities, "prompt": prompt}
+    parts = (settings.benchmark.name, bench.name, settings.condition.name)
     how = " by likelihood" if settings.protocol.answer == "score" else ""
     name = "/".join((*parts, settings.protocol.name)) + how
-    hashed = {"config": config.of_result(settings), **origin}
     with tracked_run(
         settings,
         parts=("runs", *parts),
         stem=settings.protocol.name,
-        hashed=hashed,
+        hashed={"config": config.of_result(settings), **origin},
         group=group,
         name=name,
     ) as (run_dir, tracker):
@@ -72,139 +64,85 @@ def run(settings: config.Root, *, group: str | None) -> None:
             "run": run_dir.digest,
             **origin,
             "licence": dataset.licence,
-            "notes": list(interview.dataset.notes),
+            "notes": list(notes),
         }
-        completions, fresh = answers(
-            interview.model,
-            settings.model.name,
-            interview.requests,
-            settings.output_dir,
-            unscored=lambda completion: interview.strict(completion).status != "ok",
-        )
-        records = interview.records(completions)
-        result = score(interview, completions, records)
-        write_results(run_dir, interview, records, result, title=name)
-        if fresh or not (run_dir.path / "manifest.json").is_file():
+        sitting = bench.sit()
+        result = score(settings, dataset, sitting)
+        lines = [record.to_json() for record in sitting.records(settings)]
+        write_results(run_dir, settings, lines, result, title=name, who=bench.name, notes=notes)
+        if dataset.capability is not None:
+            label = f"{settings.benchmark.name} {settings.protocol.name}"  # a row for each
+            metric = result["metrics"][dataset.capability]
+            write_capability(run_dir.path / "capability.csv", label, bench.name, metric)
+        if sitting.fresh or not (run_dir.path / "manifest.json").is_file():
             # A repeat computes nothing: who made the completions, and when, stays.
-            used = {"usage": dict(interview.model.usage)} if interview.model.usage else {}
-            write_json(run_dir.path / "manifest.json", completed(manifest | used))
+            manifest |= {"usage": sitting.used} if sitting.used else {}
+            write_json(run_dir.path / "manifest.json", completed(manifest))
         tracker.metrics(result)
-        tracker.table("records", [record.to_json() for record in records])
+        tracker.table("records", lines)
         tracker.artifact(run_dir.path)
-    rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
-    console.print(summary(name, settings.model.name, result["metrics"], rows))
+    console.print(summary(name, bench.name, result["metrics"], other_rows(result)))
+    for grid in agreement_grids(result):
+        console.print(grid.terminal())
     console.print(per_class("By gold class", result["breakdowns"]["class"]))
     console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
-    refuse_unscored(settings, records)
+    refuse_unscored(settings, sitting.verdicts)
 
 
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened."""
     if isinstance(settings.benchmark, config.StrongReject):
         return respond.plan(settings)
-    mock = isinstance(settings.model, config.MockModel)
-    model = open_model(settings.model) if mock else Unopened()
     dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
-    interview = Interview(settings, dataset, model).under_condition()
-    gold = Counter(sample.gold.label for sample in interview.dataset.samples)
-    names = (settings.benchmark, settings.model, settings.condition, settings.protocol)
+    gold = Counter(sample.gold.label for sample in dataset.samples)
+    bench = Bench(settings, dataset)
+    names = (settings.benchmark.name, bench.name, settings.condition.name, settings.protocol.name)
     return Plan(
-        what="evaluate " + "/".join(group.name for group in names),
-        work=(work(settings.model, interview.requests),),
+        what="evaluate " + "/".join(names),
+        work=tuple(
+            work(hearing.judge, hearing.questions())
+            for hearing in bench.hearings.values()
+            if not isinstance(hearing.judge, config.RuleModel)
+        ),
         arms={f"{label} samples": gold[label] for label in ("unsafe", "safe")},
-        notes=interview.dataset.notes,
+        notes=dataset.notes,
     )
-
-
-def score(
-    interview: Interview, completions: Sequence[Completion], records: Sequence[Record]
-) -> dict[str, Json]:
-    """The metrics, the breakdowns, and on the same samples the baselines and the other parser.
-
-    Where replies are written, `breakdowns["parser"]` has the metrics by the parser that does not
-    score this run, so that strict and released stand side by side.
-    """
-    settings, labels = interview.settings, interview.protocol.labels
-    asked = interview.asked
-
-    def judged(verdicts: Sequence[Verdict]) -> list[Judged]:
-        return [
-            Judged(
-                gold=a.gold,
-                verdict=verdict,
-                cluster=a.sample.cluster,
-                class_=interview.class_of(a.sample),
-                sample=a.sample.id,
-            )
-            for a, verdict in zip(asked, verdicts, strict=True)
-        ]
-
-    measure = partial(
-        evaluate,
-        labels=labels.labels,
-        negative=labels.negative,
-        unscored=settings.scoring.unscored,
-        draws=settings.scoring.bootstrap_draws,
-        seed=settings.seed,
-    )
-    scored = judged([record.verdict for record in records])
-    result = measure(scored)
-    rules = {
-        name: [interview.label_of(judge(a.sample)) for a in asked]
-        for name, judge in interview.dataset.rule_judges.items()
-    }
-    result["breakdowns"]["baseline"] = baselines(
-        scored,
-        labels.labels,
-        labels.negative,
-        rules,
-        unscored=settings.scoring.unscored,
-        draws=settings.scoring.bootstrap_draws,
-        seed=settings.seed,
-    )
-    other: dict[str, Json] = {}
-    if settings.protocol.answer == "generate":
-        if settings.scoring.parser == "strict":
-            read = [interview.released(c, a.gold) for c, a in zip(completions, asked, strict=True)]
-            other["released parser"] = measure(judged(read))["metrics"]
-        else:
-            read = [interview.strict(c) for c in completions]
-            other["strict parser"] = measure(judged(read))["metrics"]
-    result["breakdowns"]["parser"] = other
-    return result
 
 
 def write_results(
     run_dir: RunDir,
-    interview: Interview,
-    records: Sequence[Record],
+    settings: config.Root,
+    lines: Sequence[Json],
     result: dict[str, Json],
     *,
     title: str,
+    who: str,
+    notes: Sequence[str],
 ) -> None:
     """Writes everything but the manifest: a function of data, configuration and completions."""
-    settings = interview.settings
     resolved = OmegaConf.to_yaml(redact(config.plain(settings)))
     write_text(run_dir.path / "config.yaml", resolved)
-    write_jsonl(run_dir.path / "records.jsonl", (record.to_json() for record in records))
+    write_jsonl(run_dir.path / "records.jsonl", lines)
     write_json(run_dir.path / "metrics.json", {"schema": 1, **result})
     write_figures(run_dir.path / "figures", result, title)
-    if (metric := interview.dataset.capability) is not None:
-        name = f"{settings.benchmark.name} {settings.protocol.name}"  # a model has a row for each
-        path = run_dir.path / "capability.csv"
-        write_capability(path, name, settings.model.name, result["metrics"][metric])
-    rows = result["breakdowns"]["parser"] | result["breakdowns"]["baseline"]
     report = [
-        to_markdown(title, settings.model.name, result["metrics"], rows),
+        to_markdown(title, who, result["metrics"], other_rows(result)),
+        *(grid.markdown() for grid in agreement_grids(result)),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
-        *(f"Note: {escape(note)}" for note in interview.dataset.notes),
+        *(f"Note: {escape(note)}" for note in notes),
     ]
     write_text(run_dir.path / "report.md", "\n\n".join(report) + "\n")
 
 
-def refuse_unscored(settings: config.Root, records: Sequence[Record]) -> None:
+def agreement_grids(result: Mapping[str, Json]) -> list[Grid]:
+    """The table of a panel's agreement; none where one judge sat."""
+    found = result["breakdowns"].get("agreement")
+    return [] if found is None else [agreement_grid(found)]
+
+
+def refuse_unscored(settings: config.Root, verdicts: Sequence[Verdict]) -> None:
     """Ends a complete run with exit status 1 when too much of it has no label."""
-    status = [record.verdict.status for record in records]
+    status = [verdict.status for verdict in verdicts]
     without = {s: status.count(s) for s in sorted(set(status) - {"ok"})}
     share = sum(without.values()) / len(status)
     if share > settings.scoring.max_unscored:

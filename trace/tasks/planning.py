@@ -17,11 +17,7 @@ def work(model: config.Model, requests: Sequence[Request]) -> Work:
     return Work(
         model=model.name,
         requests=len(requests),
-        read=sum(
-            estimated_tokens(message["content"])
-            for request in requests
-            for message in request.messages
-        ),
+        read=sum(estimated_tokens(text) for request in requests for text in request.texts),
         written=sum(
             0 if request.labels else request.sampling.max_new_tokens for request in requests
         ),

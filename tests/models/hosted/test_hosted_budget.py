@@ -18,8 +18,7 @@ def test_cost_is_dollars_per_million_tokens() -> None:
 
 
 def test_the_worst_case_counts_bytes() -> None:
-    messages = [{"role": "user", "content": "安全"}]
-    assert worst_case(messages, 7) == Tokens(prompt=6 + 16, completion=7)
+    assert worst_case(["安全"], 7) == Tokens(prompt=6 + 16, completion=7)
 
 
 @given(

@@ -84,8 +84,9 @@ class Runner:
         for batch in group:
             branches = batch[0].branches
             part = self._prefill(batch, spare=sum(len(branch) - 1 for branch in branches))
+            likeliest = part.logits.argmax(-1).tolist()
             logprobs = forward.label_logprobs(self.model, part, branches).tolist()
-            for row, values in zip(batch, logprobs, strict=True):
+            for row, values, best in zip(batch, logprobs, likeliest, strict=True):
                 if not all(map(math.isfinite, values)):
                     out.append(Completion(key=row.key, finish="error", error=NOT_FINITE))
                     continue
@@ -95,7 +96,9 @@ class Runner:
                         row.request.labels, values, branches, strict=True
                     )
                 }
-                out.append(Completion(key=row.key, scores=scores, prompt_tokens=len(row.ids)))
+                top = self.tokenizer.decode([best])
+                made = Completion(key=row.key, scores=scores, top=top, prompt_tokens=len(row.ids))
+                out.append(made)
         return out
 
     def _write(self, group: Sequence[Sequence[Row]]) -> list[Completion]:

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from trace.errors import ConfigError
-from trace.records import Request
+from trace.records import Json, Request
 
 Tokenizer = Any
 TODAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ def control_tokens(tokenizer: Tokenizer) -> list[str]:
 def render(tokenizer: Tokenizer, request: Request) -> str:
     """The request's messages in the model's chat template, ready to be answered."""
     special = control_tokens(tokenizer)
-    messages = [{**m, "content": disarm(m["content"], special)} for m in request.messages]
+    messages = [{**m, "content": _disarmed(m["content"], special)} for m in request.messages]
     try:
         text: str = tokenizer.apply_chat_template(
             messages,
@@ -71,18 +71,25 @@ def render(tokenizer: Tokenizer, request: Request) -> str:
     return text
 
 
+def _disarmed(content: Json, special: Sequence[str]) -> Json:
+    """Content as text, or as the list of parts that some templates want."""
+    if isinstance(content, str):
+        return disarm(content, special)
+    return [{**part, "text": disarm(part["text"], special)} for part in content]
+
+
 def encode(tokenizer: Tokenizer, request: Request) -> Prompt:
     """Renders and tokenises a request; exactly one beginning-of-sequence token if there is one.
 
     Raises:
         ConfigError: the tokenizer has no chat template, or the template sets two BOS tokens.
     """
-    if not tokenizer.chat_template:
+    if request.literal is None and not tokenizer.chat_template:
         raise ConfigError(
             "model.id: its tokenizer has no chat template, so it cannot be asked as a chat model. "
             "Choose the instruction-tuned version of the model."
         )
-    text = render(tokenizer, request)
+    text = render(tokenizer, request) if request.literal is None else request.literal
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     bos = tokenizer.bos_token_id
     if bos is not None:
@@ -105,13 +112,7 @@ def answer_tokens(tokenizer: Tokenizer, prefix: str, labels: Sequence[str]) -> A
     Raises:
         ConfigError: one label's tokens are the beginning of another's.
     """
-    newline: list[int] = tokenizer("\n", add_special_tokens=False)["input_ids"]
-    whole: list[list[int]] = []
-    for label in labels:
-        ids: list[int] = tokenizer("\n" + prefix + label, add_special_tokens=False)["input_ids"]
-        # The answer follows a line's end in every template; tokenising it after one keeps
-        # sentencepiece tokenizers from putting a space in front of it.
-        whole.append(ids[len(newline) :] if ids[: len(newline)] == newline else ids)
+    whole = [_continuing(tokenizer, prefix + label) for label in labels]
     shared = 0
     while all(len(ids) > shared + 1 for ids in whole) and len({ids[shared] for ids in whole}) == 1:
         shared += 1
@@ -124,3 +125,19 @@ def answer_tokens(tokenizer: Tokenizer, prefix: str, labels: Sequence[str]) -> A
                     "Use protocol.answer=generate."
                 )
     return AnswerTokens(forced=tuple(whole[0][:shared]), branches=branches)
+
+
+def _continuing(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The tokens of `text` where it goes on from a prompt.
+
+    It is tokenised behind something it cannot merge with, which is then taken off: alone,
+    sentencepiece tokenizers would put a space in front of it. An answer follows a line's end in
+    every template; what begins with a blank itself would merge with that, so it follows a letter.
+    """
+    anchor = "a" if text[:1].isspace() else "\n"
+    before: list[int] = tokenizer(anchor, add_special_tokens=False)["input_ids"]
+    ids: list[int] = tokenizer(anchor + text, add_special_tokens=False)["input_ids"]
+    if ids[: len(before)] == before:
+        return ids[len(before) :]
+    alone: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return alone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trace.models.hosted.reply import Tokens
@@ -39,9 +39,9 @@ class Usage:
         }
 
 
-def worst_case(messages: list[Mapping[str, str]], max_new_tokens: int) -> Tokens:
+def worst_case(texts: Sequence[str], max_new_tokens: int) -> Tokens:
     """The most tokens that a request may take: a token has a byte at least."""
-    sizes = (len(m["content"].encode("utf-8", "replace")) + PER_MESSAGE for m in messages)
+    sizes = (len(text.encode("utf-8", "replace")) + PER_MESSAGE for text in texts)
     return Tokens(prompt=sum(sizes), completion=max_new_tokens)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from trace import config
+from trace.errors import ConfigError
 from trace.models.base import estimated_tokens
 from trace.models.hosted.body import body, check_labels
 from trace.models.hosted.budget import Budget, worst_case
@@ -48,9 +49,14 @@ class OpenAIModel:
         """Looks for the key in the environment; the server is not asked.
 
         Raises:
-            ConfigError: it is not there, or the likelihoods of the labels cannot be had.
+            ConfigError: it is not there, the prompt is literal text, or labels have no likelihoods.
         """
         credential(self.settings)
+        if request.literal is not None:
+            raise ConfigError(
+                f"model.guard={self.settings.guard}: its prompt is literal text, which a chat "
+                "server cannot take. Use model/engine=hf or model/engine=vllm."
+            )
         check_labels(self.settings, request)
 
     def count_tokens(self, text: str) -> int:
@@ -118,9 +124,7 @@ class OpenAIModel:
     def _job(self, request: Request, key: str) -> Job:
         fields = body(self.settings, request, key)
         most = int(fields.get(self.settings.max_tokens_field, request.sampling.max_new_tokens))
-        return Job(
-            request=request, key=key, fields=fields, worst=worst_case(fields["messages"], most)
-        )
+        return Job(request=request, key=key, fields=fields, worst=worst_case(request.texts, most))
 
 
 def address(base_url: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from trace import config
 from trace.models.hosted.fault import Fault, of_status, said
-from trace.models.hosted.scores import Unreadable, label_scores
+from trace.models.hosted.scores import Unreadable, first_behind, label_scores
 from trace.reasoning import split_reasoning
 from trace.records import Completion, Finish, Json, Request
 
@@ -105,8 +105,10 @@ def _read(
         text = f"finish_reason is {choice.get('finish_reason')!r}"
         return Fault(kind="malformed", text=text, billed=True)
     if request.labels:
-        scores = label_scores(choice["logprobs"]["content"], request.prefix, request.labels)
-        return Reply(completion=replace(made, scores=scores), tokens=tokens)
+        told = choice["logprobs"]["content"]
+        scores = label_scores(told, request.prefix, request.labels)
+        top = first_behind(told, request.prefix)["token"]
+        return Reply(completion=replace(made, scores=scores, top=top), tokens=tokens)
     thought = message.get(settings.reasoning_field) if settings.reasoning_field else None
     content = message.get("content")
     if content is None and not (thought and finish == "length"):

@@ -37,13 +37,7 @@ def label_scores(
             label is not among the alternatives: what is not told is not guessed.
         KeyError, TypeError, ValueError: the server's list is not as the API has it.
     """
-    written = ""
-    for token in tokens:
-        if _bare(written) == _bare(prefix) and token["token"].strip():
-            break
-        written += token["token"]
-    else:
-        raise Unreadable(f"it did not begin its answer with {prefix!r} but with {written[:40]!r}")
+    token = first_behind(tokens, prefix)
     told = {(t["token"], float(t["logprob"])) for t in [token, *token["top_logprobs"]]}
     scores = {}
     for label in labels:
@@ -56,6 +50,20 @@ def label_scores(
             )
         scores[label] = LabelScore(logprob=float(logsumexp(begins)), tokens=1)
     return scores
+
+
+def first_behind(tokens: Sequence[Json], prefix: str) -> Json:
+    """The token that the model wrote behind the prefix, with what the server tells of it.
+
+    Raises:
+        Unreadable: the model began in another way, or a token reaches over the end of the prefix.
+    """
+    written = ""
+    for token in tokens:
+        if _bare(written) == _bare(prefix) and token["token"].strip():
+            return token
+        written += token["token"]
+    raise Unreadable(f"it did not begin its answer with {prefix!r} but with {written[:40]!r}")
 
 
 def _bare(text: str) -> str:

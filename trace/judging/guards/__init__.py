@@ -1,0 +1,1 @@
+"""Guards: judges with their own template and parser, one file a family."""

@@ -1,0 +1,1 @@
+"""vLLM, in this process: an optional extra that is imported only where it is used."""

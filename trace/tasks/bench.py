@@ -1,0 +1,119 @@
+"""The judges of a run: one model, or a panel whose votes are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from trace import config
+from trace.benchmarks.base import Dataset
+from trace.judging.labels import LabelSet, label_set
+from trace.judging.panel import Rule, combined
+from trace.records import Json, Record, Verdict, digest
+from trace.tasks.ask import Asked
+from trace.tasks.hearing import Heard, Hearing, identity_hash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """What the judges said of every question, and the verdict that is scored."""
+
+    heard: Mapping[str, Heard]
+    verdicts: Sequence[Verdict]
+    identities: Mapping[str, Json]
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The questions, in order."""
+        return next(iter(self.heard.values())).asked
+
+    @property
+    def fresh(self) -> bool:
+        """Whether any completion was made now."""
+        return any(heard.fresh for heard in self.heard.values())
+
+    @property
+    def used(self) -> dict[str, Json]:
+        """What paid services counted, by judge."""
+        return {name: dict(heard.used) for name, heard in self.heard.items() if heard.used}
+
+    def records(self, settings: config.Root) -> list[Record]:
+        """One record a question."""
+        hashes = {name: identity_hash(self.identities[name]) for name in self.heard}
+        return [
+            Record(
+                id=asked.sample.id,
+                gold=asked.sample.gold,
+                condition=settings.condition.name,
+                protocol=settings.protocol.name,
+                verdict=verdict,
+                judges={name: heard.verdicts[i] for name, heard in self.heard.items()},
+                answers={name: heard.answers[i] for name, heard in self.heard.items()},
+                identities=hashes,
+                cluster=asked.sample.cluster,
+                epoch=asked.epoch,
+                meta=asked.sample.meta,
+            )
+            for i, (asked, verdict) in enumerate(zip(self.asked, self.verdicts, strict=True))
+        ]
+
+
+class Bench:
+    """The judges before a dataset."""
+
+    def __init__(self, settings: config.Root, dataset: Dataset) -> None:
+        self.settings = settings
+        self.panel = settings.judges
+        judges = {settings.model.name: settings.model} if self.panel is None else self.panel.models
+        self.hearings = {name: Hearing(settings, dataset, j) for name, j in judges.items()}
+        self.labels: LabelSet = label_set(settings.protocol.answers, dataset.taxonomy)
+        self._identities: dict[str, Json] = {}
+
+    @property
+    def name(self) -> str:
+        """Stands in paths and tables."""
+        return self.settings.model.name if self.panel is None else self.panel.name
+
+    def introduce(self) -> tuple[Json, str, tuple[str, ...]]:
+        """What identifies the judges and their prompts, and what has to be said of them.
+
+        Raises:
+            TraceError: one of them cannot be asked at all. Nothing has been written yet.
+        """
+        prompts: dict[str, str] = {}
+        notes: list[str] = []
+        for name, hearing in self.hearings.items():
+            self._identities[name], prompts[name], said = hearing.introduce()
+            notes += (note for note in said if note not in notes)
+        if self.panel is None:
+            (identity,), (prompt,) = self._identities.values(), prompts.values()
+            return identity, prompt, tuple(notes)
+        return dict(self._identities), digest(prompts), tuple(notes)
+
+    def sit(self) -> Sitting:
+        """Hears one judge after the other, and combines what they say."""
+        heard = {name: hearing.hear() for name, hearing in self.hearings.items()}
+        return Sitting(heard=heard, verdicts=self._combined(heard), identities=self._identities)
+
+    def _combined(self, heard: Mapping[str, Heard]) -> list[Verdict]:
+        if self._rule is None:
+            (only,) = heard.values()
+            return only.verdicts
+        names = list(heard)
+        return [
+            combined(dict(zip(names, votes, strict=True)), self._rule, self.labels.negative)
+            for votes in zip(*(one.verdicts for one in heard.values()), strict=True)
+        ]
+
+    @cached_property
+    def _rule(self) -> Rule | None:
+        panel = self.panel
+        if panel is None:
+            return None
+        return Rule(
+            name=panel.rule,  # type: ignore[arg-type]  # the configuration has checked both
+            k=panel.k,
+            min_valid=panel.min_valid,
+            ties=panel.ties,  # type: ignore[arg-type]
+        )

@@ -1,0 +1,84 @@
+"""From what the judges said to the numbers of metrics.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trace import config
+from trace.benchmarks.base import Dataset
+from trace.judging.labels import gold_label, label_set
+from trace.records import Json, Sample, Verdict
+from trace.report.agreement import measure_agreement
+from trace.report.judged import Judged
+from trace.report.metrics import Metrics, baselines, evaluate
+from trace.tasks.bench import Sitting
+
+
+def score(settings: config.Root, dataset: Dataset, sitting: Sitting) -> dict[str, Json]:
+    """The metrics and breakdowns, and what stands beside them on the same samples.
+
+    `breakdowns["parser"]` has the metrics by each other reading of the same answers, so that strict
+    and released, or strict and loose, stand side by side; `baseline` those of judges without a
+    model. A panel has the metrics of each judge under `judge`, and their `agreement`.
+    """
+    taxonomy, answers = dataset.taxonomy, settings.protocol.answers
+    labels = label_set(answers, taxonomy)
+    unscored, seed = settings.scoring.unscored, settings.seed
+    draws = settings.scoring.bootstrap_draws
+
+    def class_of(sample: Sample) -> str:
+        return sample.gold.class_ or taxonomy.benign.name
+
+    def judged(read: Sequence[Verdict]) -> list[Judged]:
+        return [
+            Judged(
+                gold=asked.gold,
+                verdict=verdict,
+                cluster=asked.sample.cluster,
+                class_=class_of(asked.sample),
+                sample=asked.sample.id,
+            )
+            for asked, verdict in zip(sitting.asked, read, strict=True)
+        ]
+
+    def measure(read: Sequence[Verdict]) -> dict[str, Json]:
+        return evaluate(
+            judged(read), labels.labels, labels.negative, unscored=unscored, draws=draws, seed=seed
+        )
+
+    result = measure(sitting.verdicts)
+    result["breakdowns"]["baseline"] = baselines(
+        judged(sitting.verdicts),
+        labels.labels,
+        labels.negative,
+        {
+            name: [gold_label(answers, taxonomy, rule(a.sample)) for a in sitting.asked]
+            for name, rule in dataset.rule_judges.items()
+        },
+        unscored=unscored,
+        draws=draws,
+        seed=seed,
+    )
+    alone = settings.judges is None
+    result["breakdowns"]["parser"] = {
+        reading if alone else f"{name}, {reading}": measure(read)["metrics"]
+        for name, heard in sitting.heard.items()
+        for reading, read in heard.others.items()
+    }
+    if not alone:
+        said = {name: heard.verdicts for name, heard in sitting.heard.items()}
+        result["breakdowns"]["judge"] = {
+            name: measure(read)["metrics"] for name, read in said.items()
+        }
+        clusters = [asked.sample.cluster for asked in sitting.asked]
+        result["breakdowns"]["agreement"] = measure_agreement(
+            said, clusters, draws=draws, seed=seed
+        )
+    return result
+
+
+def other_rows(result: Mapping[str, Json]) -> dict[str, Metrics]:
+    """The rows that stand below the scored one: its judges, other readings, baselines."""
+    shown = result["breakdowns"]
+    rows: dict[str, Metrics] = shown.get("judge", {}) | shown["parser"] | shown["baseline"]
+    return rows
