@@ -60,6 +60,17 @@ def test_a_judge_known_to_be_perfect_leaves_the_agresti_coull_interval(hits: int
     assert found.high == pytest.approx(float(high), abs=1e-6)
 
 
+def test_lang_and_reiczigel_step_by_step() -> None:
+    """Their equations in decimal arithmetic: 60 of 200 flagged, 27 of 30 found, 28 of 30 cleared.
+
+    AP' = .303769, Se' = .875, Sp' = .90625, P' = .268824, shift -.007855, half width .130454.
+    """
+    found = corrected_rate(of(60, 200), of(27, 30), of(28, 30))
+    assert found.value == pytest.approx(0.28, abs=1e-9)
+    assert found.low == pytest.approx(0.130514, abs=1e-6)
+    assert found.high == pytest.approx(0.391423, abs=1e-6)
+
+
 def test_the_interval_carries_all_three_uncertainties() -> None:
     """Against a parametric bootstrap, where nothing is near an end."""
     rng = np.random.default_rng(2)

@@ -9,6 +9,7 @@ from omegaconf import MISSING
 from trace.config.base import check, check_choice, config
 
 Answer = Literal["generate", "score"]
+Variant = Literal["plain", "reversed", "reworded_1", "reworded_2", "reworded_3", "reworded_4"]
 Parser = Literal["strict", "released"]
 Normalise = Literal["mean", "sum"]
 Unscored = Literal["as_wrong", "exclude"]
@@ -78,11 +79,15 @@ class Protocol:
     """Whether the tool list is shown (false gives the released binary prompts)."""
     normalise: str = "sum"
     """score: a label's log-likelihood as the mean over its tokens, or as their sum."""
+    variant: str = "plain"
+    """plain; reversed (labels and definitions in reversed order); reworded_1 to reworded_4, which
+    say our sentences in other words."""
 
     def __post_init__(self) -> None:
         check_choice("protocol.answers", self.answers, ("binary", "domain", "class"))
         check_choice("protocol.answer", self.answer, get_args(Answer))
         check_choice("protocol.normalise", self.normalise, get_args(Normalise))
+        check_choice("protocol.variant", self.variant, get_args(Variant))
 
 
 @config
@@ -124,6 +129,9 @@ class Scoring:
     """strict; or released, the substring rules that the published numbers were made with."""
     max_unscored: float = 0.2
     bootstrap_draws: int = 2000
+    threshold_split: float | None = None
+    """The share of the clusters on which a threshold of the scores is chosen, to be applied to the
+    others; none is chosen without it."""
 
     def __post_init__(self) -> None:
         check_choice("scoring.unscored", self.unscored, get_args(Unscored))
@@ -139,6 +147,12 @@ class Scoring:
             "scoring.bootstrap_draws",
             f"{self.bootstrap_draws} is below 100",
             "2000 is the default.",
+        )
+        check(
+            self.threshold_split is None or 0 < self.threshold_split < 1,
+            "scoring.threshold_split",
+            f"{self.threshold_split} is not between 0 and 1",
+            "0.5 chooses a threshold on half of the clusters; null chooses none.",
         )
 
 

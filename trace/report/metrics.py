@@ -12,9 +12,10 @@ import numpy as np
 
 from trace.records import Status, Verdict
 from trace.report import resampled
-from trace.report.entry import Metric, entry, from_estimate, from_rate, from_rates, with_interval
+from trace.report.entry import Metric, entry, from_rate, from_rates, with_interval
 from trace.report.judged import Judged, repeats_in, share, unscored_as
-from trace.stats.classification import auprc, auroc, balanced_f1, confusion
+from trace.report.scored import measure_scores
+from trace.stats.classification import balanced_f1, confusion
 from trace.stats.rates import UnscoredAs, rate
 from trace.stats.resampling import Statistic, cluster_bootstrap
 
@@ -35,12 +36,11 @@ def evaluate(
     """All metrics and breakdowns of one judge under one protocol, ready for metrics.json.
 
     `tpr` is the share of unsafe samples given the right label: with more than two labels the
-    right class counts, and `detection_rate` (any unsafe label) stands beside it. `balanced_f1`,
-    `auroc` and `auprc` are about safe against unsafe. Rates have Wilson intervals, which take
-    the samples as independent; what is computed from both classes has a percentile interval
-    resampled by cluster. Samples without a label are counted by `unscored`; the bounds and the
-    confusion matrix show them either way. `auroc` and `auprc` are over the samples with a score
-    and have no bounds: a sample without a score has no rank.
+    right class counts, and `detection_rate` (any unsafe label) stands beside it. `balanced_f1` is
+    about safe against unsafe; so are the metrics of the scores (see `measure_scores`). Rates have
+    Wilson intervals, which take the samples as independent; what is computed from both classes has
+    a percentile interval resampled by cluster. Samples without a label are counted by `unscored`;
+    the bounds and the confusion matrix show them either way.
 
     Values are fractions, kept to 12 significant digits so that libraries that differ in the last
     bit give the same file. In the breakdown by class, the detection rate of the negative class is
@@ -95,9 +95,7 @@ def evaluate(
         metrics["detection_rate"] = from_rate(caught)
     f1 = _f1(judged, negative, policy, balanced.get("reason"))
     metrics["balanced_f1"] = with_resampling(f1, resampled.balanced_f1)
-    gold, scores = [j.gold != negative for j in judged], [j.verdict.score for j in judged]
-    metrics["auroc"] = from_estimate(auroc(gold, scores), total=len(judged))
-    metrics["auprc"] = from_estimate(auprc(gold, scores), total=len(judged))
+    metrics |= measure_scores(judged, negative, draws=draws, seed=seed)
     ok = sum(j.ok for j in judged)
     coverage = from_rate(
         rate(ok, len(judged) - ok, 0, unscored_as=policy, repeats=repeats_in(judged))

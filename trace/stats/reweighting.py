@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
@@ -60,3 +61,22 @@ def reweighted_bootstrap(
         undefined=1 - len(defined) / draws,
         reason=None if len(defined) else "the statistic is undefined in every draw",
     )
+
+
+def canonical_order(
+    records: Sequence[tuple[float, ...]], clusters: Sequence[Hashable]
+) -> list[int]:
+    """The places of the records in an order that tells nothing but what the records hold.
+
+    Clusters are drawn in the order in which they first appear: put in this order, neither the
+    order of the records nor the names of the clusters can change an interval.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    members: dict[Hashable, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
+    for i, (record, cluster) in enumerate(zip(records, clusters, strict=True)):
+        members[cluster].append((record, i))
+    groups = sorted(sorted(group) for group in members.values())
+    groups.sort(key=lambda group: [record for record, _ in group])
+    return [i for group in groups for _, i in group]

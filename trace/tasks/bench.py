@@ -17,11 +17,15 @@ from trace.tasks.hearing import Heard, Hearing, identity_hash
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sitting:
-    """What the judges said of every question, and the verdict that is scored."""
+    """What the judges said of every question, and the verdict that is scored.
+
+    `titles` are the judges' names in a table.
+    """
 
     heard: Mapping[str, Heard]
     verdicts: Sequence[Verdict]
     identities: Mapping[str, Json]
+    titles: Mapping[str, str]
 
     @property
     def asked(self) -> list[Asked]:
@@ -75,6 +79,11 @@ class Bench:
         """Stands in paths and tables."""
         return self.settings.model.name if self.panel is None else self.panel.name
 
+    @property
+    def title(self) -> str:
+        """The scored row's name."""
+        return self.name if self.panel else next(iter(self.hearings.values())).title
+
     def introduce(self) -> tuple[Json, str, tuple[str, ...]]:
         """What identifies the judges and their prompts, and what has to be said of them.
 
@@ -94,7 +103,13 @@ class Bench:
     def sit(self) -> Sitting:
         """Hears one judge after the other, and combines what they say."""
         heard = {name: hearing.hear() for name, hearing in self.hearings.items()}
-        return Sitting(heard=heard, verdicts=self._combined(heard), identities=self._identities)
+        titles = {name: hearing.title for name, hearing in self.hearings.items()}
+        return Sitting(
+            heard=heard,
+            verdicts=self._combined(heard),
+            identities=self._identities,
+            titles=titles,
+        )
 
     def _combined(self, heard: Mapping[str, Heard]) -> list[Verdict]:
         if self._rule is None:

@@ -69,7 +69,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         sitting = bench.sit()
         result = score(settings, dataset, sitting)
         lines = [record.to_json() for record in sitting.records(settings)]
-        write_results(run_dir, settings, lines, result, title=name, who=bench.name, notes=notes)
+        write_results(run_dir, settings, lines, result, title=name, who=bench.title, notes=notes)
         if dataset.capability is not None:
             label = f"{settings.benchmark.name} {settings.protocol.name}"  # a row for each
             metric = result["metrics"][dataset.capability]
@@ -81,7 +81,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         tracker.metrics(result)
         tracker.table("records", lines)
         tracker.artifact(run_dir.path)
-    console.print(summary(name, bench.name, result["metrics"], other_rows(result)))
+    console.print(summary(name, bench.title, result["metrics"], other_rows(result)))
     for grid in agreement_grids(result):
         console.print(grid.terminal())
     console.print(per_class("By gold class", result["breakdowns"]["class"]))

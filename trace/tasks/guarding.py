@@ -8,12 +8,11 @@ from functools import cached_property
 
 from trace import config
 from trace.errors import ConfigError, UnsupportedError
-from trace.judging.guards.base import Conversation, Fit, Guard, Question, Reading, Target
+from trace.judging.guards.base import Fit, Guard, Question, Reading, Target
 from trace.judging.guards.text import WORD_JOINER
 from trace.judging.targets import conversation
 from trace.records import Completion, Json, Request, Sample, Sampling, Verdict, digest
-
-_SENTINEL = Conversation(user="What is the tide table for?", assistant="It tells when to sail.")
+from trace.tasks.verification import SENTINEL
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Guarding:
     @property
     def prompt_hash(self) -> str:
         """Identifies the guard's prompt: what it asks about a fixed conversation."""
-        return digest([_plain(q) for q in self.guard.questions(_SENTINEL)])
+        return digest([_plain(q) for q in self.guard.questions(SENTINEL)])
 
     def check(self, settings: config.Root) -> None:
         """Finds out whether the guard can answer what a configuration asks.

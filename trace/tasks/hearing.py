@@ -13,6 +13,7 @@ from trace.models.unopened import Unopened
 from trace.records import Completion, Json, Request, Verdict, digest
 from trace.tasks.answers import answers
 from trace.tasks.ask import Asked, Interview
+from trace.tasks.verification import remember, verify
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,13 @@ class Hearing:
         self.settings = settings
         self.dataset = dataset
         self.judge = judge
+        self.marks: tuple[str, ...] = ()
         self._open: Interview | None = None
+
+    @property
+    def title(self) -> str:
+        """The judge's name in a table, with what is known of a guard."""
+        return ", ".join((self.judge.name, *self.marks))
 
     def _interview(self) -> Interview:
         if self._open is None:
@@ -67,8 +74,15 @@ class Hearing:
         interview = self._interview()
         interview.model.prepare(interview.requests[0])
         notes = tuple(n for n in interview.dataset.notes if n not in self.dataset.notes)
-        if interview.guarding and interview.guarding.fit(self.dataset.samples) == "adapted":
-            notes += (f"{self.judge.name} was not made for such items: they are adapted to it.",)
+        if guarding := interview.guarding:
+            found = verify(guarding.guard, interview.model)
+            remember(self.judge.name, found)
+            self.marks = (guarding.fit(self.dataset.samples), found.word)
+            if self.marks[0] == "adapted":
+                notes += (
+                    f"{self.judge.name} was not made for such items: they are adapted to it.",
+                )
+            notes += (f"{self.judge.name}: prompt {found.word}: {found.reason}.",)
         return dict(interview.model.identity), interview.prompt_hash, notes
 
     def hear(self) -> Heard:

@@ -29,6 +29,7 @@ from trace.models.runnable import (
     verdict,
 )
 from trace.report.grid import Grid
+from trace.tasks.list_guards import guards_grid
 from trace.tracking.manifest import ROOT
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def run(settings: config.Root, *, group: str | None) -> None:
         column.no_wrap = name not in WRAPPED
         column.overflow = "fold"
     table.columns[0].width = min(max(map(len, (entry.name for entry in entries))), LONGEST)
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    guards = [e.settings for e in entries if e.settings is not None and e.settings.guard]
+    console.print()
+    console.print(guards_grid(guards).terminal())
 
 
 def plan(settings: config.Root) -> Plan:

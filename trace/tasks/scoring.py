@@ -68,7 +68,7 @@ def score(settings: config.Root, dataset: Dataset, sitting: Sitting) -> dict[str
     if not alone:
         said = {name: heard.verdicts for name, heard in sitting.heard.items()}
         result["breakdowns"]["judge"] = {
-            name: measure(read)["metrics"] for name, read in said.items()
+            sitting.titles[name]: measure(read)["metrics"] for name, read in said.items()
         }
         clusters = [asked.sample.cluster for asked in sitting.asked]
         result["breakdowns"]["agreement"] = measure_agreement(
