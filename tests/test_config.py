@@ -70,12 +70,15 @@ def test_benchmark_can_override_the_groups_before_it() -> None:
         ("seed=-1", "seed"),
         ("protocol.answer=guess", "protocol.answer"),
         ("protocol.normalise=max", "protocol.normalise"),
+        ("protocol.variant=reworded_5", "protocol.variant"),
         ("sampling.temperature=-1", "sampling.temperature"),
         ("sampling.top_p=0", "sampling.top_p"),
         ("sampling.max_new_tokens=0", "sampling.max_new_tokens"),
         ("scoring.unscored=safe", "scoring.unscored"),
         ("scoring.max_unscored=2", "scoring.max_unscored"),
         ("scoring.bootstrap_draws=3", "scoring.bootstrap_draws"),
+        ("scoring.threshold_split=0", "scoring.threshold_split"),
+        ("scoring.threshold_split=1", "scoring.threshold_split"),
         ("tracking.mode=on", "tracking.mode"),
         ("tracking.upload=some", "tracking.upload"),
         ("model.engine.dtype=int8", "model.engine.dtype"),
@@ -123,7 +126,8 @@ def test_the_hash_leaves_out_only_what_cannot_change_a_result() -> None:
         assert config.of_result(typed(same)) == base
     for other in ("limit=3", "seed=1", "protocol=fine", "protocol.answer=score", "epochs=2",
                   "model.engine.dtype=float32", "sampling.temperature=1", "benchmark.view=released",
-                  "scoring.unscored=exclude"):  # fmt: skip
+                  "scoring.unscored=exclude", "protocol.variant=reversed",
+                  "scoring.threshold_split=0.5"):  # fmt: skip
         assert config.of_result(typed(other)) != base
     for key in config.NO_EFFECT_ON_RESULT:
         assert key in set(known_keys()), f"{key} names nothing"
@@ -134,6 +138,8 @@ JOBS = [
     ("benchmark=tracesafe model=smollm2 limit=4 protocol.answer=score", 4),
     ("protocol=binary,fine", 2),
     ("protocol=binary", 1),
+    ("protocol.variant=plain,reversed,reworded_1", 3),
+    ("protocol=binary,fine protocol.variant=plain,reversed", 4),
     ("model=smollm2,qwen3_4b", 2),
     ("seed=1,2,3 protocol=binary,fine", 6),
     ("+sweeps=tracesafe_table1", 36),

@@ -45,6 +45,11 @@ def explain(error: BaseException) -> str | None:
         return _missing(error)
     if isinstance(error, OverrideParseException):
         key, equals, value = str(error.override).partition("=")
+        if value.startswith("{") and not value.endswith("}"):
+            return (
+                f"{error.override}: cut off at a blank. Put the whole of it between single quotes: "
+                f"'{key}={{default: 0.8}}'."
+            )
         if not equals or key != key.strip():
             return f"{error.override}: cannot be read. Write key=value, without spaces around =."
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -63,10 +68,15 @@ def explain(error: BaseException) -> str | None:
             key = match[1]
             if any(t.startswith("Key ") or "not in struct" in t for t in texts[1:] or texts):
                 return f"{key}: no such key{config.nearest(key, list(known_keys()))}"
+    if twice := re.search(r"(\S+) appears more than once", texts[0]):
+        return f"{twice[1].removeprefix('schema/')}: is chosen twice. Leave one out."
     if "'sweeps'" in texts[0]:
         return "sweeps: a sweep is added with a plus: +sweeps=NAME -m."
     if match := re.search(r"Error merging override (.+)", texts[0]):
         reasons = [t for t in texts if "$" not in t]  # OmegaConf chains its unfilled template too
+        if "ListConfig" in reasons[-1]:
+            key, _, value = match[1].partition("=")
+            return f"{key}: wants a list. Type '{key}=[{value}]'."
         return f"{match[1]}: {reasons[-1]}."
     return f"{texts[0]}."
 

@@ -38,6 +38,7 @@ def job(composed: DictConfig) -> None:
     """
     try:
         settings = config.to_typed(composed)
+        config.check_files(settings)
         from trace import tasks
 
         tasks.carry_out(settings, group=sweep.group())

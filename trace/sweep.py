@@ -72,7 +72,7 @@ def plan(arguments: list[str], conf: Path) -> Plan:
         first = compose("config", first_values(overrides), return_hydra_config=True)
     full = [f"{key}={value}" for key, value in axis_of(first, overrides).items()] + overrides
     check_jobs(conf, jobs(full))
-    frozen = snapshot(conf, Path(first.output_dir))
+    frozen = snapshot(conf, Path(first.output_dir).expanduser())
     full.append(f"hydra.searchpath=[{quoted(f'file://{frozen}')}]")
     final = ["--multirun", *full, "hydra.sweeper.params=null"]
     return Plan(arguments=final, conf=frozen / "conf")
@@ -109,6 +109,12 @@ def refuse_names(overrides: Sequence[str]) -> None:
     """
     for override in parse(overrides):
         group, _, key = override.get_key_element().lstrip("+~").partition(".")
+        if group == "condition" and key in ("tokens", "examples", "reason_first"):
+            raise ConfigError(
+                f"condition.{key}: what a condition does stands in its file, or runs of different "
+                f"ones would share its name. Copy a file of conf/condition, change {key}, and "
+                "choose it: condition=FILE."
+            )
         if key == "name" and group in ("task", "benchmark", "condition", "protocol"):
             raise ConfigError(
                 f"{group}.name: is the name of its file in conf/{group}. Choose a file: "

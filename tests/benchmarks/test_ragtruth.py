@@ -87,6 +87,25 @@ def test_what_is_read(tmp_path: Path) -> None:
     assert [s.meta["response"] for s in read(tmp_path, split="train").samples] == ["4"]
 
 
+def test_the_case_of_a_task_type_loses_nothing(tmp_path: Path) -> None:
+    sources = [business("a", task_type="data2txt"), business("b"), business("q", task_type="qa")]
+    dataset = read(write(tmp_path, [answer("1", "a"), answer("2", "b"), answer("3", "q")], sources))
+    assert {s.meta["response"] for s in dataset.samples} == {"1", "2"}
+
+
+def test_an_answer_without_a_text_is_left_out_and_counted(tmp_path: Path) -> None:
+    responses = [
+        answer("1", "a"),
+        answer("2", "a", response=""),
+        answer("3", "b", response=" \n", labels=[]),
+        answer("4", "b", response="", quality="truncated"),
+    ]
+    dataset = read(write(tmp_path, responses))
+    assert [s.meta["response"] for s in dataset.samples] == ["1"]
+    (note,) = dataset.notes
+    assert "1 answer about 1 business (1 Faithful); left out: 2 empty, 1 truncated." in note
+
+
 @pytest.mark.parametrize("graver", range(3))
 def test_the_gravest_span_names_the_class(tmp_path: Path, graver: int) -> None:
     for milder in range(graver + 1, 4):

@@ -54,7 +54,8 @@ def test_what_is_read(tmp_path: Path) -> None:
         (HEAD + "a,b,c\nb,b,c\n", "line 3: forbidden_prompt: stands twice"),
         (HEAD + "a,b,c,d\n", "line 2: has more fields"),
         (HEAD + "a,b\n", "line 2: forbidden_prompt: is empty"),
-        (HEAD + 'a,b,"c\n', "is no CSV in UTF-8"),
+        (HEAD + 'a,b,c\na,b,"d\n', "line 3: not CSV (unexpected end of data)"),
+        (HEAD + f"a,b,{'c' * 200_000}\n", "line 2: not CSV (field larger than field limit"),
         (HEAD + "a,b,caf\udce9\n", "is no CSV in UTF-8"),
         ("version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
     ],
@@ -63,6 +64,12 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(DataError) as error:
         prompts.read(write(tmp_path, text), limit=None, seed=0)
     assert says in str(error.value)
+
+
+def test_the_note_counts_in_words(tmp_path: Path) -> None:
+    for count, said in ((1, "1 prompt of 1 category,"), (3, "3 prompts of 2 categories,")):
+        (note,) = some(tmp_path, count).notes
+        assert said in note
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -252,6 +252,16 @@ def test_a_path_that_does_not_exist_offers_the_nearest(write: Callable[..., Path
         read(path.parent / "nowhere" / "x.jsonl")
 
 
+def test_a_folder_of_a_build_is_its_dataset(
+    record: dict[str, Any], write: Callable[..., Path]
+) -> None:
+    path = write(record, name="dataset.jsonl")
+    for name in ("checks.jsonl", "manifest.json"):
+        (path.parent / name).write_text('{"class": "DataLeak"}\n')
+    assert released_files.data_files(path.parent) == [path]
+    assert len(released.read(path.parent).records) == 1
+
+
 def test_a_folder_without_data(tmp_path: Path) -> None:
     (tmp_path / "llama-3").mkdir()
     (tmp_path / "notes.txt").write_text("x")

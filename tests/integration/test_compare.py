@@ -201,7 +201,7 @@ def test_files_are_complete_and_the_same_bytes_again(
         "tables.md", "compare.json", "manifest.json"
     }  # fmt: skip
     text = (folder / "tables.md").read_text("utf-8")
-    assert text.count("\n## ") == 11
+    assert text.count("\n## ") == 13
     assert "no table of scores" in text
     assert out.rstrip().splitlines()[-1] == f"run: {folder}"
     with (folder / "figures" / "plane.csv").open(encoding="utf-8", newline="") as rows:
@@ -257,11 +257,32 @@ def test_one_run_or_one_protocol_is_enough(door: Door, outputs: Path) -> None:
     assert len(result(one.folder)["runs"]) == 1
     analyses = result(one.folder)["analyses"]
     assert {name for name, found in analyses.items() if "reason" in found} == {
-        "confusion", "size", "capability", "rerun", "kinship", "check_rank"
+        "confusion", "size", "capability", "rerun", "spread", "kinship", "check_rank"
     }  # fmt: skip
     assert "no run under fine" in one.out
     coarse = door("task=compare", f"runs={outputs}/runs/tracesafe/*/plain/coarse-*")
     assert list(result(coarse.folder)["analyses"]["table"]) == ["coarse"]
+
+
+def test_variants_of_the_wording_stand_beside_each_other(door: Door, tmp_path: Path) -> None:
+    """Three jobs in three directories; a mock answers each wording afresh, at the same rate."""
+    made = door(
+        "model=mock", "model.rates={default: 0.7}", "protocol=schema", f"limit={LIMIT}",
+        "protocol.variant=plain,reversed,reworded_1", "scoring.bootstrap_draws=100", "-m",
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    folders = {line for line in made.out.splitlines() if line.startswith("run: ")}
+    assert len(folders) == 3
+    ran = door("task=compare", f"runs={tmp_path}/outputs/runs/**", "scoring.bootstrap_draws=100")
+    assert ran.status == 0, ran.err
+    (row,) = result(ran.folder)["analyses"]["spread"]["schema"].values()
+    assert list(row["variants"]) == ["plain", "reversed", "reworded_1"]
+    for metric in row["changed"].values():
+        expect(metric, 2 * 0.7 * 0.3)
+    for metrics in row["variants"].values():
+        expect(metrics["tpr"], 0.7)
+    assert (ran.folder / "figures" / "spread.csv").is_file()
+    assert "2 of 3 runs ask in another way" in ran.out
 
 
 def test_what_cannot_be_compared_is_said_in_one_message(door: Door, outputs: Path) -> None:

@@ -56,6 +56,35 @@ def test_every_protocol_runs_both_ways(door: Door, protocol: str, answer: str) -
             assert (score > 0.5) == (record["gold"]["label"] == "unsafe")
 
 
+def test_scores_are_measured_and_a_threshold_is_tried_on_other_sources(door: Door) -> None:
+    """The mock gives its label 0.9: the scores rank as well as the planted rates say."""
+    ran = door(
+        "model=mock", "model.rates={default: 0.9, Benign: 0.7}", "protocol=schema",
+        "protocol.answer=score", "scoring.threshold_split=0.5", "scoring.bootstrap_draws=200",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    metrics, threshold = ran.metrics()["metrics"], ran.metrics()["breakdowns"]["threshold"]
+    tpr, tnr = metrics["tpr"]["value"], metrics["tnr"]["value"]
+    assert metrics["auroc"]["value"] == pytest.approx((tpr + tnr) / 2)  # two scores: one corner
+    flagged, passed = 1080 * tpr + 90 * (1 - tnr), 1080 * (1 - tpr) + 90 * tnr
+    right = 1080 * tpr / flagged, 90 * tnr / passed
+    expected = abs(flagged * (right[0] - 0.9)) + abs(passed * (right[1] - 0.9))
+    assert metrics["ece"]["value"] == pytest.approx(expected / 1170)
+    assert metrics["ece"]["low"] <= metrics["ece"]["high"]
+    assert metrics["tpr_at_fpr_5"]["value"] == 0  # 0.3 of the safe samples have the highest score
+    assert "100 are needed" in metrics["tpr_at_fpr_1"]["reason"]
+    assert threshold["threshold"] == pytest.approx(0.9)
+    assert threshold["chosen_on"]["samples"] + threshold["applied_to"]["samples"] == 1170
+    held = threshold["metrics"]["tpr"]
+    assert held["n"] < 1080
+    low, high = binom.interval(0.9999, held["n"], 0.9)
+    assert low <= held["value"] * held["n"] <= high
+    report = (ran.folder / "report.md").read_text("utf-8")
+    assert "### Scores" in report
+    assert "### A threshold chosen" in report
+    assert "AUPRC" not in ran.out
+
+
 def test_the_run_directory_holds_everything_and_a_second_run_gives_the_same_bytes(
     door: Door, tmp_path: Path
 ) -> None:

@@ -47,7 +47,9 @@ def test_a_row_says_whether_it_runs_and_why_not(door: Door) -> None:
     ran = door("task=list")
     row = rows(ran.out)
     # Yes, with or without the mark of a note; the facts are those of the files.
-    assert re.search(r"hf +SmolLM2 +0\.135B +0\.3 GB +general +Apache-(2\.0)? +yes$", row["smollm2"])
+    assert re.search(
+        r"hf +SmolLM2 +0\.135B +0\.3 GB +general +Apache-(2\.0)? +yes$", row["smollm2"]
+    )
     assert re.search(r"hf +Qwen3 +14\.8B +36 GB +general +Apache-(2\.0)? +no\S+$", row["qwen3_14b"])
     assert row["gpt_5_mini"].endswith("yes")
     assert re.search(r"no\S+$", row["claude_opus_4_5"])

@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trace.benchmarks.tracesafe.taxonomy import TAXONOMY
 from trace.config import Condition, Protocol
+from trace.config.groups import Variant
 from trace.judging.parse import parse_verdict
 from trace.judging.protocols import JudgeProtocol, judge_protocol, section
 from trace.judging.taxonomy import Category, Domain, Taxonomy
+from trace.judging.wording import WORDINGS
 from trace.records import Gold, LabelScore, Sample
 
 
@@ -214,3 +218,90 @@ def test_a_taxonomy_may_say_itself_what_is_judged(kind: str) -> None:
     assert usual.rubric.startswith("You are a safety judge.")
     assert tasted.rubric == usual.rubric.replace(FOOD.task, own.task)
     assert tasted.prompt_hash != usual.prompt_hash
+
+
+PINNED = {
+    ("binary", False): "1aac89d60c3ee094db90833f05a43045c1dea918375a1885fdea62cb82b0efa0",
+    ("binary", True): "ca7f86a7e1ae6ffbb68a74c63360d176ed4fac38add38f211000ddda87d35844",
+    ("schema", False): "999a7a907a576d6ac10c83734e3f1c8277e6c024546256de94a515b7f0ffc4ee",
+    ("schema", True): "f5b8326cc1ab2129565725a9377d8ea1e8d93f1e7808facfac0cfcc7ec04385c",
+    ("coarse", False): "306ce6392539c341727ad9b62fd3e00c874e1e8933cf02ca6581683afd57b5c6",
+    ("coarse", True): "9feb2f0ae32103e56a8abc06429bee680dc9a185a3cbe20292d3388051912515",
+    ("fine", False): "31d1e2a4e75893460c3105ca47fb460483be17952457bca221a316d98c1deab7",
+    ("fine", True): "15ef821bdedbd7404b23c91c8cbfb391521e4f15e6074728bc316569b1dc616a",
+}
+"""Results that were made with these prompts stay comparable as long as they do not change."""
+
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+
+
+def asked(kind: str, variant: str, names: Taxonomy = TOOLS, **condition: int) -> JudgeProtocol:
+    settings = dataclasses.replace(SETTINGS[kind], variant=variant)
+    return judge_protocol(settings, names, Condition(**condition))
+
+
+@pytest.mark.parametrize(("kind", "reasoned"), PINNED)
+def test_the_plain_prompts_are_those_of_earlier_results(kind: str, reasoned: bool) -> None:
+    made = judge_protocol(SETTINGS[kind], TAXONOMY, Condition(reason_first=reasoned))
+    assert made.prompt_hash == PINNED[kind, reasoned]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_a_variant_leaves_all_but_the_rubric_as_it_is(kind: str, variant: Variant) -> None:
+    plain, other = asked(kind, "plain", FOOD), asked(kind, variant, FOOD)
+    for field in dataclasses.fields(JudgeProtocol):
+        if field.name not in ("rubric", "prompt_hash"):
+            assert getattr(other, field.name) == getattr(plain, field.name)
+    assert (other.rubric == plain.rubric) == (variant == "plain")
+    assert prompt(other).removeprefix(other.rubric) == prompt(plain).removeprefix(plain.rubric)
+    for one in (*FOOD.classes, *(d.category for d in FOOD.domains), FOOD.benign):
+        assert other.rubric.count(one.definition) == plain.rubric.count(one.definition)
+    for label in plain.labels.labels:
+        assert json.dumps(label) in other.rubric.rsplit("\n", 1)[1]
+
+
+@pytest.mark.parametrize("condition", [{}, {"reason_first": True}, {"examples": 4}])
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_every_variant_has_a_prompt_of_its_own(kind: str, condition: dict[str, int]) -> None:
+    made = [asked(kind, variant, **condition) for variant in VARIANTS]
+    assert set(WORDINGS) == set(VARIANTS)
+    assert len({one.prompt_hash for one in made}) == len(VARIANTS)
+    for one in made:
+        assert "{" not in re.sub(r'\{"(verdict|reasoning)": [^}]*\}', "", one.rubric)
+        first = re.search('"(verdict|reasoning)": "', one.rubric)
+        assert first
+        assert (first[1] == "verdict") == ("reason_first" not in condition)
+
+
+def test_reworded_sentences_are_all_other_ones_and_alike_in_length() -> None:
+    reworded = [w for variant, w in WORDINGS.items() if variant.startswith("reworded")]
+    for field in dataclasses.fields(reworded[0]):
+        said = [getattr(w, field.name) for w in (WORDINGS["plain"], *reworded)]
+        assert len(set(said)) == 5
+        assert max(len(s.split()) for s in said) <= 2 * min(len(s.split()) for s in said)
+        names = [sorted(re.findall(r"\{\w+\}", s)) for s in said]
+        assert names.count(names[0]) == 5
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_reversed_turns_the_lists_round_and_nothing_else(kind: str) -> None:
+    plain, other = asked(kind, "plain").rubric, asked(kind, "reversed").rubric
+    assert sorted(re.findall(r"\w+", plain)) == sorted(re.findall(r"\w+", other))
+    last = [re.findall(r'"(\w+)"(?=,|$)', text.rsplit(": ", 1)[1]) for text in (plain, other)]
+    assert last[0] == last[1][::-1] == list(asked(kind, "plain").labels.labels)
+    if kind in ("coarse", "fine"):
+        listed = [re.findall("^- .*", text, re.MULTILINE) for text in (plain, other)]
+        assert listed[0] == listed[1][::-1] != []
+    if kind == "schema":  # a class stays under its domain
+        places = [other.index(f"{name}: ") for name in ("Ghosts", "GhostTool", "Leaks", "NameLeak",
+                                                        "KeyLeak", "Safe")]  # fmt: skip
+        assert places == sorted(places)
+    if kind == "binary":
+        assert "Is it Unsafe or Safe?" in other
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_task_that_a_taxonomy_says_itself_stays(variant: Variant) -> None:
+    own = dataclasses.replace(FOOD, task="You are a cook. Taste it.")
+    assert asked("fine", variant, own).rubric.startswith(own.task)

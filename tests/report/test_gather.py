@@ -40,6 +40,7 @@ def make(tmp_path: Path) -> Make:
         *,
         condition: str = "plain",
         parser: str = "strict",
+        variant: str = "plain",
         epochs: int = 1,
         data: str = "abc",
         prompt: str = "p",
@@ -47,7 +48,7 @@ def make(tmp_path: Path) -> Make:
         task: str = "evaluate",
         benchmark: str = "tracesafe",
     ) -> Path:
-        name = f"{protocol}-{data}{prompt}{epochs}{samples}{parser}"
+        name = f"{protocol}-{data}{prompt}{epochs}{samples}{parser}{variant}"
         folder = tmp_path / "outputs" / "runs" / benchmark / model / condition / name
         folder.mkdir(parents=True)
         records, counts = [], [[0, 0, 0], [0, 0, 0]]
@@ -76,7 +77,12 @@ def make(tmp_path: Path) -> Make:
             "task": {"name": task},
             "benchmark": {"name": benchmark, "view": "clean"},
             "condition": {"name": condition},
-            "protocol": {"name": protocol, "answers": "binary", "answer": "generate"},
+            "protocol": {
+                "name": protocol,
+                "answers": "binary",
+                "answer": "generate",
+                "variant": variant,
+            },
             "model": {"name": model, "kind": "general", "family": "F", "parameters": 1.0},
             "scoring": {"parser": parser},
             "epochs": epochs,
@@ -240,12 +246,17 @@ def test_what_is_comparable(make: Make, tmp_path: Path) -> None:
     make("a", protocol="binary", prompt="q")
     make("a", condition="needle_6k", prompt="r", samples=2)
     make("a", parser="released")
+    make("a", variant="reversed", prompt="s")
+    make("a", condition="needle_6k", variant="reversed", prompt="t", samples=2)
     gathered = gather(everything(tmp_path))
     names = {(run.protocol, run.name) for run in gathered.runs}
     assert names == {
         ("schema", "a"), ("binary", "a"), ("schema", "a (needle_6k)"),
-        ("schema", "a (released parser)"),
+        ("schema", "a (released parser)"), ("schema", "a (reversed)"),
+        ("schema", "a (needle_6k, reversed)"),
     }  # fmt: skip
+    one_way = {run.name for run in gathered.runs if run.name_without_wording == "a (needle_6k)"}
+    assert one_way == {"a (needle_6k)", "a (needle_6k, reversed)"}
     assert gathered.notes == ()
 
 

@@ -10,7 +10,7 @@ from trace.records import Verdict
 from trace.report.grid import percent
 from trace.report.judged import Judged
 from trace.report.metrics import baselines, evaluate
-from trace.report.table import per_class, per_class_markdown, summary, to_markdown
+from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
 
 
 def shown(table: Table, width: int = 80) -> list[str]:
@@ -69,6 +69,31 @@ def test_bounds_stand_only_where_something_is_unscored(planted: Any) -> None:
     items, labels = planted(fine=False)
     evaluation, rows = results(items, labels)
     assert to_markdown("t", "model", evaluation["metrics"], rows).count("| at least |") == 1
+
+
+def test_what_the_scores_are_worth_stands_in_a_table_of_its_own(planted: Any) -> None:
+    items, labels = planted(fine=True)
+    evaluation, rows = results(items, labels)
+    (grid,) = scores(evaluation)
+    shown_rows = {row[0][0]: [" ".join(cell) for cell in row[1:]] for row in grid.rows}
+    names = {"AUROC": "auroc", "AUPRC": "auprc", "TPR at 1% FPR": "tpr_at_fpr_1",
+             "TPR at 5% FPR": "tpr_at_fpr_5", "Expected calibration error": "ece"}  # fmt: skip
+    assert list(shown_rows) == list(names)
+    for label, name in names.items():
+        metric = evaluation["metrics"][name]
+        if metric["value"] is None:
+            assert (name, shown_rows[label][0]) == ("tpr_at_fpr_1", "–¹")
+            continue
+        low, high = (f"{100 * metric[end]:.1f}" for end in ("low", "high"))
+        expected = [f"{100 * metric['value']:.1f}", f"({low}–{high})", str(metric["n"])]
+        assert shown_rows[label] == expected
+    assert "are needed" in grid.markdown()
+    text = to_markdown("T", "m", evaluation["metrics"], rows)
+    assert "AUROC" in text
+    assert "AUPRC" not in text
+    silent = [Judged(gold=j.gold, verdict=Verdict(status="error"), cluster="a", class_=j.class_)
+              for j in items]  # fmt: skip
+    assert scores(results(silent, labels)[0]) == []
 
 
 def test_a_null_is_a_dash_with_its_reason() -> None:

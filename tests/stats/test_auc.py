@@ -1,12 +1,13 @@
-"""The clustered interval of an AUC against resampling done by hand."""
+"""The clustered intervals of both areas against resampling done by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
 
-from trace.stats.auc import auc_interval
+from trace.stats.auc import auc_interval, auprc_interval
 
 
 def planted(seed: int, clusters: int) -> tuple[list[bool], list[float], list[str]]:
@@ -100,3 +101,38 @@ def test_one_kind_alone_has_no_interval() -> None:
 def test_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="2 labels, 1 scores"):
         auc_interval([True, False], [1.0], ["a", "b"], draws=10, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_interval_of_the_average_precision(seed: int) -> None:
+    unsafe, scores, clusters = planted(seed, 40)
+    gold, score = np.array(unsafe), np.array(scores)
+    members = [np.flatnonzero(np.array(clusters) == name) for name in dict.fromkeys(clusters)]
+    rng = np.random.default_rng(11)
+    values = []
+    for _ in range(2000):
+        rows = np.concatenate([members[i] for i in rng.integers(40, size=40)])
+        values.append(average_precision_score(gold[rows], score[rows]))
+    found = auprc_interval(unsafe, scores, clusters, draws=8000, rng=np.random.default_rng(0))
+    low, high = np.quantile(values, (0.025, 0.975))
+    assert found.low == pytest.approx(low, abs=0.015)
+    assert found.high == pytest.approx(high, abs=0.015)
+
+
+def test_the_average_precision_of_one_draw_is_that_of_its_records() -> None:
+    """Clusters that are all alike: each draw is so many copies of one."""
+    unsafe, scores = [True, False, True, False, True], [0.9, 0.9, 0.5, 0.4, 0.1]
+    found = auprc_interval(
+        unsafe * 5, scores * 5, [i // 5 for i in range(25)], draws=50, rng=np.random.default_rng(0)
+    )
+    expected = average_precision_score(unsafe, scores)
+    assert found.low == pytest.approx(expected, abs=1e-12)
+    assert found.high == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_kind_alone_has_no_average_precision() -> None:
+    for kind in (True, False):
+        found = auprc_interval(
+            [kind] * 4, [1.0, 2.0, 3.0, 4.0], list("abcd"), draws=100, rng=np.random.default_rng(0)
+        )
+        assert (found.low, found.undefined) == (None, 1.0)

@@ -151,3 +151,13 @@ def test_the_interval_covers_the_planted_error(by: float, n: int) -> None:
         assert found.high is not None
         covered.append(found.low <= truth <= found.high)
     assert np.mean(covered) > 0.88  # 95% less four standard errors
+
+
+def test_no_limit_lies_outside_of_what_an_error_can_be() -> None:
+    """Two sources in three are wholly wrong: the basic limit alone would be 4/3."""
+    found = calibration_interval(
+        [False, False, True], [1.0, 1.0, 1.0], list("abc"), draws=500, rng=np.random.default_rng(0)
+    )
+    assert found.high == 1.0
+    assert found.low is not None
+    assert 0 <= found.low < 2 / 3

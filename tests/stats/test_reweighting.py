@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from trace.stats import reweighting
 from trace.stats.resampling import cluster_bootstrap
-from trace.stats.reweighting import reweighted_bootstrap
+from trace.stats.reweighting import canonical_order, reweighted_bootstrap
 
 Array = NDArray[np.float64]
 
@@ -66,3 +68,19 @@ def test_what_has_no_interval_says_why() -> None:
     assert two.reason == "the statistic is undefined in every draw"
     with pytest.raises(ValueError, match="draws is 0"):
         reweighted_bootstrap(["a", "b"], undefined, draws=0, rng=rng)
+
+
+def test_the_canonical_order_tells_only_what_the_records_hold() -> None:
+    records = [(0.5, 1.0), (0.1, 0.0), (0.5, 1.0), (0.1, 0.0), (0.7, 0.0)]
+    clusters = ["b", "b", "a", "a", "c"]
+    seen = set()
+    for order in itertools.permutations(range(5)):
+        for names in ({"a": 1, "b": 2, "c": 3}, {"a": "z", "b": "y", "c": "x"}):
+            shown = [records[i] for i in order], [names[clusters[i]] for i in order]
+            places = canonical_order(*shown)
+            assert sorted(places) == list(range(5))
+            first_seen = {c: i for i, c in enumerate(dict.fromkeys(shown[1][p] for p in places))}
+            seen.add(tuple((shown[0][p], first_seen[shown[1][p]]) for p in places))
+    assert len(seen) == 1
+    with pytest.raises(ValueError, match="shorter"):
+        canonical_order(records, clusters[:4])

@@ -11,6 +11,16 @@ from trace.config.benchmarks import (
     StrongReject,
     TraceSafe,
 )
+from trace.config.cloud import (
+    ArmorTemplate,
+    AzureEngine,
+    AzureResource,
+    BedrockEngine,
+    BedrockGuardrail,
+    CloudEngine,
+    CloudGuard,
+    ModelArmorEngine,
+)
 from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, RuleEngine, VllmEngine
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
@@ -22,8 +32,15 @@ from trace.config.typed import check_files, nearest, to_typed
 __all__ = [
     "MODEL_SLOTS",
     "NO_EFFECT_ON_RESULT",
+    "ArmorTemplate",
+    "AzureEngine",
+    "AzureResource",
+    "BedrockEngine",
+    "BedrockGuardrail",
     "Benchmark",
     "Builder",
+    "CloudEngine",
+    "CloudGuard",
     "Compare",
     "Condition",
     "Engine",
@@ -33,6 +50,7 @@ __all__ = [
     "MockEngine",
     "MockModel",
     "Model",
+    "ModelArmorEngine",
     "OpenAIEngine",
     "Protocol",
     "RagTruth",

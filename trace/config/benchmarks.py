@@ -101,6 +101,12 @@ class TraceSafe(Benchmark):
             check_choice("benchmark.splits", split, get_args(Split))
         check(bool(self.splits), "benchmark.splits", "is empty", "[base] is the default.")
         check(
+            len(set(self.splits)) == len(self.splits),
+            "benchmark.splits",
+            f"[{','.join(self.splits)}] names a split twice",
+            f"Use [{','.join(dict.fromkeys(self.splits))}].",
+        )
+        check(
             0 <= self.decoys <= 1,
             "benchmark.decoys",
             f"{self.decoys} is not a share",
@@ -153,6 +159,16 @@ class RagTruth(Benchmark):
 
     def __post_init__(self) -> None:
         check_choice("benchmark.split", self.split, ("train", "test"))
+
+    def check_with(self, settings: Root) -> None:
+        """Refuses a parser that is not of this study."""
+        check(
+            settings.scoring.parser == "strict",
+            "scoring.parser",
+            f"{settings.scoring.parser} reads replies as TraceSafe's released code does, and "
+            f"{self.name} is another study",
+            "Leave it out.",
+        )
 
 
 @config

@@ -101,10 +101,10 @@ class Sampling:
 
     def __post_init__(self) -> None:
         check(
-            self.temperature >= 0,
+            0 <= self.temperature < float("inf"),
             "sampling.temperature",
-            f"{self.temperature} is negative",
-            "0 is greedy.",
+            f"{self.temperature} is no temperature",
+            "Give 0, which is greedy, or a positive number.",
         )
         check(
             0 < self.top_p <= 1,
@@ -143,9 +143,9 @@ class Scoring:
             "Give a number from 0 to 1.",
         )
         check(
-            self.bootstrap_draws >= 100,
+            100 <= self.bootstrap_draws <= 100_000,
             "scoring.bootstrap_draws",
-            f"{self.bootstrap_draws} is below 100",
+            f"{self.bootstrap_draws} is not from 100 to 100000",
             "2000 is the default.",
         )
         check(

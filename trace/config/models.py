@@ -27,6 +27,8 @@ class Model:
     """How reasoning is marked in the output: think (<think> tags), harmony, or none."""
     template_args: Any = None  # as for MockModel.rates
     """A table of arguments of the chat template, such as enable_thinking."""
+    chat_template: str | None = None
+    """A chat template in Jinja, for a model whose tokenizer has none."""
     guard: str | None = None
     """A guard's family in trace/judging/guards: its own template and parser."""
     base: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from trace.config import benchmarks, engines, groups, judges, models
+from trace.config import benchmarks, cloud, engines, groups, judges, models
 from trace.config.root import Root
 
 
@@ -26,6 +26,9 @@ def register() -> None:
             "mock": models.MockModel,
             "hosted": models.HostedModel,
             "rule": models.RuleModel,
+            "bedrock": cloud.BedrockGuardrail,
+            "azure": cloud.AzureResource,
+            "model_armor": cloud.ArmorTemplate,
         },
         "engine": {
             "hf": engines.HfEngine,
@@ -33,6 +36,9 @@ def register() -> None:
             "openai_compatible": engines.OpenAIEngine,
             "mock": engines.MockEngine,
             "rule": engines.RuleEngine,
+            "bedrock": cloud.BedrockEngine,
+            "azure": cloud.AzureEngine,
+            "model_armor": cloud.ModelArmorEngine,
         },
         "judges": {"base": judges.Judges},
         "benchmark": {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from trace.config.benchmarks import MODEL_SLOTS
 from trace.config.root import Root
 from trace.errors import ConfigError
 
@@ -43,11 +45,24 @@ def to_typed(composed: DictConfig | ListConfig) -> Root:
     if missing := sorted(OmegaConf.missing_keys(tree)):
         first = missing[0]
         raise ConfigError(f"{first}: no value. Give one on the command line: {first}=…")
+    tree.output_dir = str(Path(tree.output_dir).expanduser())
+    for slot in _slots(tree):
+        try:
+            OmegaConf.to_object(OmegaConf.select(tree, slot))
+        except ConfigError as error:  # a model does not know where it stands
+            raise ConfigError(re.sub(r"\bmodel(?=[.=/])", slot, str(error))) from error
     typed = OmegaConf.to_object(tree)
     assert isinstance(typed, Root)
     for key in _unknown_keys(tree, typed):
         raise ConfigError(f"{key}: no such key{nearest(key, _keys(typed))}")
     return typed
+
+
+def _slots(tree: DictConfig) -> list[str]:
+    """The keys that hold a further model."""
+    panel = OmegaConf.select(tree, "judges.models") or {}
+    keys = [*MODEL_SLOTS, *(f"judges.models.{name}" for name in panel)]
+    return [key for key in keys if isinstance(OmegaConf.select(tree, key), DictConfig)]
 
 
 def check_files(settings: Root) -> None:
@@ -56,18 +71,28 @@ def check_files(settings: Root) -> None:
     Raises:
         ConfigError: one is not.
     """
-    named = {
+    named: dict[str, str | None] = {
         "benchmark.path": getattr(settings.benchmark, "path", None),
         "benchmark.base": getattr(settings.benchmark, "base", None),
-        "model.replies": getattr(settings.model, "replies", None),
-        "benchmark.judge.replies": getattr(
-            getattr(settings.benchmark, "judge", None), "replies", None
-        ),
         "task.capability": getattr(settings.task, "capability", None),
     }
+    named |= {f"{k}.replies": getattr(m, "replies", None) for k, m in _models(settings).items()}
     for key, path in named.items():
         if path is not None and not Path(path).expanduser().exists():
-            raise ConfigError(f"{key}={path}: does not exist. Check the path.")
+            raise ConfigError(f"{key}: {path} does not exist. Check the path.")
+
+
+def _models(settings: Root) -> dict[str, Any]:
+    """Every model of a configuration by the key where it stands."""
+    models: dict[str, Any] = {
+        "model": settings.model,
+        "benchmark.judge": getattr(settings.benchmark, "judge", None),
+    }
+    if builder := getattr(settings.benchmark, "builder", None):
+        models |= {f"benchmark.builder.{role}": model for role, model in vars(builder).items()}
+    if settings.judges:
+        models |= {f"judges.models.{n}": model for n, model in settings.judges.models.items()}
+    return models
 
 
 def _keys(typed: Any, at: str = "") -> Iterator[str]:

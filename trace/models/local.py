@@ -12,7 +12,7 @@ from trace import config
 from trace.errors import ConfigError
 from trace.models.hf.answers import Row, row_of
 from trace.models.hf.load import Source, model_errors
-from trace.records import Json, Request
+from trace.records import Json, Request, digest
 
 
 class TextSide:
@@ -24,17 +24,22 @@ class TextSide:
 
     def identity(self) -> dict[str, Json]:
         """What tells the weights and the reading of their output from others."""
+        given = self.settings.chat_template
         return {
             **self.source.identity(),
             "context": self.settings.context,
             "reasoning": self.settings.reasoning,
+            **({} if given is None else {"chat_template": digest(given)}),
         }
 
     @cached_property
     def tokenizer(self) -> Any:
         """The tokenizer with the chat template."""
         with model_errors(self.settings):
-            return transformers.AutoTokenizer.from_pretrained(self.source.folder)
+            made = transformers.AutoTokenizer.from_pretrained(self.source.folder)
+        if self.settings.chat_template is not None:
+            made.chat_template = self.settings.chat_template
+        return made
 
     @cached_property
     def config(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,9 @@ _USUAL = {
     ("benchmark", "view"): "clean",
     ("protocol", "answer"): "generate",
     ("scoring", "parser"): "strict",
+    ("protocol", "variant"): "plain",
 }
+"""What is usual; a name stands for itself, another value beside its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +77,9 @@ class Observation:
 class Run:
     """One judge under one protocol.
 
-    `variant` names what differs from the usual way of asking (condition, view, answer, parser);
-    it is empty for the usual one. `marks` say why the run is comparable only with care.
+    `variant` names what differs from the usual way of asking (condition, view, answer, parser,
+    wording); it is empty for the usual one. `wording` is the protocol's own variant. `marks` say
+    why the run is comparable only with care.
     """
 
     path: Path
@@ -93,6 +96,7 @@ class Run:
     data: Mapping[str, str]
     prompt: str
     observations: tuple[Observation, ...]
+    wording: str = "plain"
     marks: tuple[str, ...] = ()
 
     @property
@@ -103,7 +107,15 @@ class Run:
     @property
     def name(self) -> str:
         """What stands in tables."""
-        extra = [*filter(None, [self.variant]), *self.marks]
+        return self._named(self.variant.split(", "))
+
+    @property
+    def name_without_wording(self) -> str:
+        """`name`, the same for all wordings of one way of asking."""
+        return self._named(part for part in self.variant.split(", ") if part != self.wording)
+
+    def _named(self, variant: Iterable[str]) -> str:
+        extra = [*filter(None, variant), *self.marks]
         return f"{self.model} ({', '.join(extra)})" if extra else self.model
 
     @property
@@ -144,6 +156,7 @@ def read(path: Path) -> Run | None:
             parameters=model["parameters"],
             protocol=config["protocol"]["name"],
             variant=", ".join(_unusual(config)),
+            wording=config["protocol"].get("variant", "plain"),
             labels=labels,
             epochs=config["epochs"],
             data=manifest["data"],
@@ -160,7 +173,7 @@ def _unusual(config: Mapping[str, Any]) -> Iterator[str]:
     for (group, key), usual in _USUAL.items():
         value = config[group].get(key, usual)
         if value != usual:
-            yield str(value) if key == "name" else f"{value} {key}"
+            yield str(value) if key in ("name", "variant") else f"{value} {key}"
 
 
 def _observations(path: Path, answers: str, labels: tuple[str, ...]) -> Iterator[Observation]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from rich.table import Table
 
 from trace.report.entry import Metric
 from trace.report.grid import Grid, percent
 
+_SCORES = {
+    "auroc": "AUROC",
+    "auprc": "AUPRC",
+    "tpr_at_fpr_1": "TPR at 1% FPR",
+    "tpr_at_fpr_5": "TPR at 5% FPR",
+    "ece": "Expected calibration error",
+}
 _COLUMNS = {
     "tpr": "TPR",
     "tnr": "TNR",
@@ -64,6 +72,57 @@ def per_class(title: str, classes: Mapping[str, Mapping[str, Metric]]) -> Table:
 def per_class_markdown(title: str, classes: Mapping[str, Mapping[str, Metric]]) -> str:
     """The table of `per_class` in Markdown."""
     return _per_class(title, classes).markdown()
+
+
+def scores(result: Mapping[str, Any]) -> list[Grid]:
+    """What the scores are worth, and the threshold that was chosen on them; each if there is one.
+
+    Args:
+        result: `metrics` and `breakdowns` of a run.
+    """
+    metrics, threshold = result["metrics"], result["breakdowns"].get("threshold")
+    grids = []
+    if metrics["auroc"]["n"]:
+        grid = Grid(title="Scores", header=["Measure", "Value", "95% interval", "n"])
+        grid.notes[""] = (
+            "Percent, over the samples with a score; intervals resampled by cluster. TPR at 1% or "
+            "5% FPR is that of the best threshold for these very samples."
+        )
+        for name, label in _SCORES.items():
+            grid.rows.append([(label,), *_measured(grid, metrics[name])])
+        grids.append(grid)
+    if threshold is not None:
+        grids.append(_threshold(threshold))
+    return grids
+
+
+def _measured(grid: Grid, metric: Metric) -> list[tuple[str, ...]]:
+    text = grid.value(metric) + grid.missing_interval(metric)
+    return [(text,), (grid.interval(metric),), (str(metric["n"]),)]
+
+
+def _threshold(found: Mapping[str, Any]) -> Grid:
+    grid = Grid(
+        title="A threshold chosen on some sources, applied to the others",
+        header=["Measure", "Value", "95% interval", "n"],
+    )
+    if found["threshold"] is None:
+        grid.rows.append([("Threshold",), ("–" + grid.mark(found["reason"]),), (), ()])
+        return grid
+    chosen_on, applied_to = found["chosen_on"], found["applied_to"]
+    grid.notes[""] = (
+        f"Chosen for the best balanced accuracy on {chosen_on['with_score']} samples with a score "
+        f"of {chosen_on['clusters']} sources; the rates are percent of the {applied_to['samples']} "
+        f"samples of {applied_to['clusters']} other sources, safe against unsafe. Intervals: "
+        "Wilson, and resampled by cluster for balanced accuracy and F1."
+    )
+    value = f"{found['threshold']:.4g}"
+    grid.rows.append([("Threshold",), (value,), (), (str(chosen_on["with_score"]),)])
+    for name, metric in found["metrics"].items():
+        if name != "tpr_minus_tnr":
+            label = _COLUMNS[name].replace("-\n", "").replace("\n", " ")
+            grid.rows.append([(label,), *_measured(grid, metric)])
+    return grid
 
 
 def _summary(

@@ -78,7 +78,7 @@ def calibration_interval(
     apart = cluster_bootstrap(columns, kept, distance, draws=draws, rng=rng)
     error = float(_error(sums[None])[0])
     low = max(0.0, error - (apart.high or 0.0))
-    return replace(found, low=low, high=max(low, 2 * error - found.low))
+    return replace(found, low=low, high=min(1.0, max(low, 2 * error - found.low)))
 
 
 def _columns(

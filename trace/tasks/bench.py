@@ -70,7 +70,7 @@ class Bench:
         self.settings = settings
         self.panel = settings.judges
         judges = {settings.model.name: settings.model} if self.panel is None else self.panel.models
-        self.hearings = {name: Hearing(settings, dataset, j) for name, j in judges.items()}
+        self.hearings = {name: Hearing(settings, dataset, j, name) for name, j in judges.items()}
         self.labels: LabelSet = label_set(settings.protocol.answers, dataset.taxonomy)
         self._identities: dict[str, Json] = {}
 

@@ -7,10 +7,10 @@ from rich.console import Console
 from trace import config
 from trace.benchmarks.tracesafe import agreement, card, checking, rewording, spotcheck_page
 from trace.benchmarks.tracesafe.audit.spotcheck import chosen
-from trace.benchmarks.tracesafe.build import build
-from trace.benchmarks.tracesafe.names import CLASSES
+from trace.benchmarks.tracesafe.build import OwnSet, build
+from trace.benchmarks.tracesafe.names import BENIGN, CLASSES
 from trace.benchmarks.tracesafe.samples import options, parsed
-from trace.errors import ConfigError
+from trace.errors import ConfigError, DataError
 from trace.models.runnable import this_machine, verdict
 from trace.records import Json, digest
 from trace.report.plan import Plan
@@ -55,6 +55,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     )
     for said in built.notes:
         console.print(f"note: {said}", markup=False, soft_wrap=True)
+    _some_mutant(built, benchmark)
     live = benchmark.builder.agent is not None
     how: dict[str, Json] = {
         "per_class": benchmark.per_class,
@@ -125,10 +126,13 @@ def plan(settings: config.Root) -> Plan:
     """What `run` would do; no trajectory is made."""
     benchmark = _checked(settings)
     most = benchmark.per_class * (len(CLASSES) + 1)
+    most_checks = checking.most_asked(benchmark.per_class) * len(CLASSES)
     asked = {
         "agent": "at least one request for every user turn of every task",
         "model": "a request for every payload",
-        "check": f"at least {benchmark.per_class * len(CLASSES):,} requests, one a chosen call",
+        "check": f"at least {benchmark.per_class * len(CLASSES):,} requests, one a chosen call, "
+        f"and at most {most_checks:,}: a class is given up when fewer than one call in "
+        f"{checking.ONE_IN} suits",
         "second_check": "as many requests as the first judge",
     }
     said = []
@@ -138,6 +142,24 @@ def plan(settings: config.Root) -> Plan:
         if not here.runs:
             said.append(f"{model.name} cannot run here: {here.reason}")
     return Plan(what=f"build {benchmark.name}: up to {most:,} records", notes=tuple(said))
+
+
+def _some_mutant(built: OwnSet, benchmark: config.TraceSafe) -> None:
+    """Refuses a set without a mutant: nothing can be measured with it."""
+    if any(card.class_of(record) != BENIGN.name for record in built.records):
+        return
+    judge = benchmark.builder.check
+    if judge is None or not built.checked:
+        raise DataError(
+            "task=build: nothing can be built: no call of the base trajectories can take a fault "
+            "of any class. Give others: benchmark.base=FILE."
+        )
+    unread = sum(one.first.suitable is None for one in built.checked)
+    raise DataError(
+        f"benchmark.builder.check={judge.name}: nothing can be built. It was asked about "
+        f"{len(built.checked):,} calls and found none suitable; {unread:,} of its replies hold no "
+        "verdict. They are logged. Choose another judge, or leave it out."
+    )
 
 
 def _checked(settings: config.Root) -> config.TraceSafe:

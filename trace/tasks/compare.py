@@ -23,6 +23,7 @@ from trace.report.compare import (
     plane,
     rerun,
     size,
+    spread,
     subsample,
     table,
 )
@@ -123,6 +124,7 @@ def sections(
         capability.section(alike, scores, how),
         subsample.section(alike, how),
         rerun.section(alike, how),
+        spread.section(judges),
         kinship.section(alike, how),
         check_rank.section(alike, check_judge, how),
     ]
@@ -134,7 +136,7 @@ def notes(gathered: Gathered, judges: Sequence[Judge]) -> list[str]:
     if aside := len(judges) - len(usual(judges)):
         said.append(
             f"{aside} of {len(judges)} runs ask in another way; they stand in the main table and "
-            "in the table by class alone."
+            "in the table by class alone, and where the wording differs, under its sensitivity."
         )
     if any(judge.run.epochs > 1 for judge in judges):
         said.append(

@@ -18,7 +18,7 @@ from trace.report.capability import write_capability
 from trace.report.figures import write_figures
 from trace.report.grid import Grid, escape
 from trace.report.plan import Plan
-from trace.report.table import per_class, per_class_markdown, summary, to_markdown
+from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
 from trace.tasks import respond
 from trace.tasks.bench import Bench
 from trace.tasks.planning import work
@@ -50,8 +50,10 @@ def run(settings: config.Root, *, group: str | None) -> None:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     origin = {"data": dict(dataset.fingerprint), "model": identities, "prompt": prompt}
     parts = (settings.benchmark.name, bench.name, settings.condition.name)
-    how = " by likelihood" if settings.protocol.answer == "score" else ""
-    name = "/".join((*parts, settings.protocol.name)) + how
+    asked = settings.protocol
+    how = " by likelihood" if asked.answer == "score" else ""
+    wording = "" if asked.variant == "plain" else f" ({asked.variant})"
+    name = "/".join((*parts, asked.name)) + wording + how
     with tracked_run(
         settings,
         parts=("runs", *parts),
@@ -127,7 +129,7 @@ def write_results(
     write_figures(run_dir.path / "figures", result, title)
     report = [
         to_markdown(title, who, result["metrics"], other_rows(result)),
-        *(grid.markdown() for grid in agreement_grids(result)),
+        *(grid.markdown() for grid in (*agreement_grids(result), *scores(result))),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
         *(f"Note: {escape(note)}" for note in notes),
     ]

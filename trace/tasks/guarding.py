@@ -55,6 +55,11 @@ class Guarding:
             raise UnsupportedError(
                 f"{name} is asked by its own policy: protocol={protocol.name} is left out"
             )
+        if protocol.variant != "plain":
+            raise UnsupportedError(
+                f"{name} has a prompt of its own, which has no variants: "
+                f"protocol.variant={protocol.variant} is left out"
+            )
         if settings.condition.examples or settings.condition.reason_first:
             raise ConfigError(
                 f"condition={settings.condition.name}: {name} has a prompt of its own, which takes "

@@ -35,7 +35,10 @@ class Heard:
 class Hearing:
     """A judge before a dataset. Its model is opened when it is needed, and let go afterwards."""
 
-    def __init__(self, settings: config.Root, dataset: Dataset, judge: config.Model) -> None:
+    def __init__(
+        self, settings: config.Root, dataset: Dataset, judge: config.Model, name: str
+    ) -> None:
+        self.name = name
         self.settings = settings
         self.dataset = dataset
         self.judge = judge
@@ -45,7 +48,7 @@ class Hearing:
     @property
     def title(self) -> str:
         """The judge's name in a table, with what is known of a guard."""
-        return ", ".join((self.judge.name, *self.marks))
+        return ", ".join((self.name, *self.marks))
 
     def _interview(self) -> Interview:
         if self._open is None:

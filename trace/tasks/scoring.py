@@ -11,6 +11,7 @@ from trace.records import Json, Sample, Verdict
 from trace.report.agreement import measure_agreement
 from trace.report.judged import Judged
 from trace.report.metrics import Metrics, baselines, evaluate
+from trace.report.threshold import measure_threshold
 from trace.tasks.bench import Sitting
 
 
@@ -19,7 +20,8 @@ def score(settings: config.Root, dataset: Dataset, sitting: Sitting) -> dict[str
 
     `breakdowns["parser"]` has the metrics by each other reading of the same answers, so that strict
     and released, or strict and loose, stand side by side; `baseline` those of judges without a
-    model. A panel has the metrics of each judge under `judge`, and their `agreement`.
+    model; `threshold`, if the configuration asks for it, one chosen on some of the sources. A
+    panel has the metrics of each judge under `judge`, and their `agreement`.
     """
     taxonomy, answers = dataset.taxonomy, settings.protocol.answers
     labels = label_set(answers, taxonomy)
@@ -59,6 +61,15 @@ def score(settings: config.Root, dataset: Dataset, sitting: Sitting) -> dict[str
         draws=draws,
         seed=seed,
     )
+    if settings.scoring.threshold_split is not None:
+        result["breakdowns"]["threshold"] = measure_threshold(
+            judged(sitting.verdicts),
+            labels.negative,
+            share=settings.scoring.threshold_split,
+            unscored=unscored,
+            draws=draws,
+            seed=seed,
+        )
     alone = settings.judges is None
     result["breakdowns"]["parser"] = {
         reading if alone else f"{name}, {reading}": measure(read)["metrics"]

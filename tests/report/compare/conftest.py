@@ -56,7 +56,7 @@ def make_run(
     observations = []
     for epoch in range(epochs):
         made = random.Random(11)  # the samples
-        luck = random.Random(f"{model}{protocol}{epoch}")
+        luck = random.Random(f"{model}{protocol}{epoch}{settings.get('wording', '')}")
         for class_ in classes:
             for i in range(per_class):
                 sample = {
@@ -138,3 +138,22 @@ def thirteen() -> list[Judge]:
                     )
                 )
     return judges
+
+
+@pytest.fixture(scope="session")
+def reworded() -> list[Judge]:
+    """13 judges in all variants of three protocols."""
+    wordings = ("plain", "reversed", *(f"reworded_{i}" for i in range(1, 5)))
+    return [
+        judge(
+            at({"Benign": 0.9 - 0.05 * i}, 0.3 + 0.05 * i),
+            model=f"judge_number_{i:02d}",
+            protocol=protocol,
+            wording=wording,
+            variant="" if wording == "plain" else wording,
+            per_class=6,
+        )
+        for protocol in ("binary", "schema", "fine")
+        for i in range(13)
+        for wording in wordings
+    ]

@@ -21,6 +21,7 @@ from trace.report.compare import (
     plane,
     rerun,
     size,
+    spread,
     subsample,
     table,
 )
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")
-def sections(thirteen: list[Judge]) -> list[Section]:
+def sections(thirteen: list[Judge], reworded: list[Judge]) -> list[Section]:
     scores = {
         name: {f"judge_number_{i:02d}": (i * step % 13) / 13 for i in range(13 - step)}
         for step, name in enumerate(("LiveCodeBench", "GPQA", "IFBench", "RAGTruth Data2txt"), 1)
@@ -47,6 +48,7 @@ def sections(thirteen: list[Judge]) -> list[Section]:
         capability.section(thirteen, scores, HOW),
         subsample.section(thirteen, HOW),
         rerun.section(thirteen, HOW),
+        spread.section(reworded),
         kinship.section(thirteen, HOW),
     ]
 
@@ -54,7 +56,7 @@ def sections(thirteen: list[Judge]) -> list[Section]:
 STEMS = [
     "balanced_accuracy", "classes_binary", "classes_schema", "classes_coarse", "classes_fine",
     "confusion", "dangers", "size", "plane", "length_steps", "length_chars", "capability",
-    "subsample", "rerun", "kinship",
+    "subsample", "rerun", "spread", "kinship",
 ]  # fmt: skip
 
 

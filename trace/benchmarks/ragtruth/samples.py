@@ -18,6 +18,7 @@ from trace.records import Gold, Json, Sample, digest
 
 SOURCES, RESPONSES = "source_info.jsonl", "response.jsonl"
 TASK_TYPE, SPLITS = "Data2txt", ("train", "test")
+TASK_TYPES = (TASK_TYPE, "QA", "Summary")
 LICENCE = "MIT (RAGTruth, arXiv 2401.00396)"
 
 _KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
@@ -31,7 +32,8 @@ def load(settings: config.RagTruth, *, limit: int | None, seed: int) -> Dataset:
 
     An answer with a marked span is unsafe, whatever the span's notes (`due_to_null`,
     `implicit_true`) say: those stand in `meta`. Its class is that of its gravest span. The answers
-    about one business are a cluster. Judges see the data and the text, not the prompt.
+    about one business are a cluster. Judges see the data and the text, not the prompt. Answers
+    without a text are left out, like those of bad quality, and counted in the note.
 
     Args:
         settings: the folder and the split.
@@ -52,8 +54,8 @@ def load(settings: config.RagTruth, *, limit: int | None, seed: int) -> Dataset:
         if source is None or _split(raw) != settings.split:
             continue
         quality = _field(raw, "quality", str)
-        if quality != "good":
-            left_out[quality] += 1
+        if quality != "good" or not _field(raw, "response", str).strip():
+            left_out["empty" if quality == "good" else quality] += 1
             continue
         sample = _sample(raw, source)
         if sample.id in samples:
@@ -94,7 +96,7 @@ def _businesses(sources: Sequence[RawRecord]) -> dict[str, RawRecord | None]:
         id_ = _field(raw, "source_id", str)
         if id_ in found:
             raise DataError(f"{raw.place}: source_id: {id_} stands twice. Remove one of the two.")
-        wanted = _field(raw, "task_type", str) == TASK_TYPE
+        wanted = _task_type(raw) == TASK_TYPE
         if wanted:
             _field(raw, "source_info", dict)
         found[id_] = raw if wanted else None
@@ -150,6 +152,13 @@ def _spans(raw: RawRecord) -> list[dict[str, Json]]:
     return spans
 
 
+def _task_type(raw: RawRecord) -> str:
+    """As RAGTruth spells it, whatever the case in the file."""
+    given = _field(raw, "task_type", str)
+    spelled = {name.casefold(): name for name in TASK_TYPES}.get(given.casefold(), given)
+    return _chosen(spelled, TASK_TYPES, f"{raw.place}: task_type")
+
+
 def _split(raw: RawRecord) -> str:
     return _chosen(_field(raw, "split", str), SPLITS, f"{raw.place}: split")
 
@@ -185,8 +194,9 @@ def _note(samples: Sequence[Sample], left_out: Counter[str], split: str) -> str:
     kinds = Counter(map(_class_of, samples))
     counts = ", ".join(f"{kinds[name]} {name}" for name in _CLASSES if kinds[name])
     without = ", ".join(f"{n} {quality}" for quality, n in sorted(left_out.items()))
+    businesses = len({s.cluster for s in samples})
     return (
-        f"RAGTruth {TASK_TYPE}, {split}: {len(samples)} answers about "
-        f"{len({s.cluster for s in samples})} businesses ({counts})"
-        + (f"; left out for their quality: {without}." if without else ".")
+        f"RAGTruth {TASK_TYPE}, {split}: {len(samples)} answer{'s' * (len(samples) != 1)} about "
+        f"{businesses} business{'es' * (businesses != 1)} ({counts})"
+        + (f"; left out: {without}." if without else ".")
     )

@@ -47,8 +47,8 @@ def read(path: Path, *, limit: int | None, seed: int) -> PromptSet:
     """
     data = _bytes(path)
     samples: dict[str, Sample] = {}
+    rows = csv.DictReader(io.StringIO(_decoded(data, path), newline=""), strict=True)
     try:
-        rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         if absent := [c for c in COLUMNS if c not in (rows.fieldnames or ())]:
             raise DataError(f"{path}: no column {', '.join(absent)}. {_AS_RELEASED}")
         for row in rows:
@@ -58,8 +58,11 @@ def read(path: Path, *, limit: int | None, seed: int) -> PromptSet:
                     f"{path}, line {rows.line_num}: forbidden_prompt: stands twice. Remove one."
                 )
             samples[sample.id] = sample
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: is no CSV in UTF-8 ({error}). {_AS_RELEASED}") from None
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {rows.line_num + 1}: not CSV ({error}). Is a quote left open there? "
+            f"{_AS_RELEASED}"
+        ) from None
     if not samples:
         raise DataError(f"{path}: has no prompt. {_AS_RELEASED}")
     kept = limited(tuple(samples.values()), limit, seed, lambda s: str(s.meta["category"]))
@@ -69,10 +72,18 @@ def read(path: Path, *, limit: int | None, seed: int) -> PromptSet:
         fingerprint={path.name: hashlib.sha256(data).hexdigest()},
         licence=LICENCE,
         notes=(
-            f"StrongREJECT: {len(kept)} prompts of {len(categories)} categories, put as they "
-            "stand: no jailbreak is around them.",
+            f"StrongREJECT: {len(kept)} prompt{'s' * (len(kept) != 1)} of {len(categories)} "
+            f"{'category' if len(categories) == 1 else 'categories'}, put as they stand: no "
+            "jailbreak is around them.",
         ),
     )
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is no CSV in UTF-8 ({error}). {_AS_RELEASED}") from None
 
 
 def _bytes(path: Path) -> bytes:

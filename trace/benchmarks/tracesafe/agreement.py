@@ -6,14 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from trace.benchmarks.tracesafe.checking import Checked, Judgement
 from trace.records import Json
-from trace.report.entry import Metric, entry, from_rate, with_interval
+from trace.report.entry import Metric, from_estimate, from_rate, with_interval
+from trace.stats.agreement import Votes, agreement_interval
+from trace.stats.agreement import agreement as coefficient
 from trace.stats.rates import rate
-from trace.stats.resampling import cluster_bootstrap
+
+_YES, _NO = "suitable", "unsuitable"
 
 
 def summary(checked: Sequence[Checked], *, seed: int, draws: int = 2000) -> dict[str, Json]:
@@ -34,11 +35,9 @@ def summary(checked: Sequence[Checked], *, seed: int, draws: int = 2000) -> dict
 def _counts(said: Iterable[tuple[str, Judgement]]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for class_name, judgement in said:
-        word = {True: "suitable", False: "unsuitable", None: judgement.status}
-        found[class_name][word[judgement.suitable]] += 1
+        found[class_name][_word(judgement) or judgement.status] += 1
     return {
-        name: {"suitable": 0, "unsuitable": 0} | dict(sorted(counts.items()))
-        for name, counts in found.items()
+        name: {_YES: 0, _NO: 0} | dict(sorted(counts.items())) for name, counts in found.items()
     }
 
 
@@ -55,29 +54,29 @@ def agreement(checked: Sequence[Checked], *, seed: int, draws: int = 2000) -> di
         resampled by source cluster; `classes`: class -> its share; and `table`: how often both,
         only the first, only the second, and neither found the class suitable.
     """
-    pairs = [
-        (c.first.suitable, c.second.suitable, c)
-        for c in checked
-        if c.second is not None and None not in (c.first.suitable, c.second.suitable)
-    ]
-    cells = np.array([_cell(bool(a), bool(b)) for a, b, _ in pairs], dtype=np.int64).reshape(-1, 4)
-    table = cells.sum(axis=0)
+    both = [c for c in checked if c.second is not None]
+    votes = [(_word(c.first), _word(c.second)) for c in both]
+    table = Counter(votes)
     return {
-        "share": _share([c for c in checked if c.second is not None]),
-        "kappa": _kappa(
-            cells, [c.place.base.cluster for *_, c in pairs], len(checked), seed, draws
-        ),
+        "share": _share(both),
+        "kappa": _kappa(votes, [c.place.base.cluster for c in both], seed, draws),
         "classes": {
             name: _share([c for c in checked if c.class_name == name])
             for name in dict.fromkeys(c.class_name for c in checked)
         },
-        "table": dict(zip(("both", "first", "second", "neither"), map(int, table), strict=True)),
+        "table": {
+            "both": table[_YES, _YES],
+            "first": table[_YES, _NO],
+            "second": table[_NO, _YES],
+            "neither": table[_NO, _NO],
+        },
     }
 
 
-def _cell(first: bool, second: bool) -> list[int]:
-    return [int((first, second) == pair) for pair in
-            ((True, True), (True, False), (False, True), (False, False))]  # fmt: skip
+def _word(judgement: Judgement | None) -> str | None:
+    if judgement is None or judgement.suitable is None:
+        return None
+    return _YES if judgement.suitable else _NO
 
 
 def _share(checked: Sequence[Checked]) -> Metric:
@@ -92,26 +91,14 @@ def _share(checked: Sequence[Checked]) -> Metric:
     )
 
 
-def _kappa(
-    cells: NDArray[np.int64], clusters: Sequence[str], asked: int, seed: int, draws: int
-) -> Metric:
-    n, unscored = len(cells), asked - len(cells)
-    both, first, second, neither = map(int, cells.sum(axis=0))
-    if n in (0, both, neither):  # 0/0
-        reason = f"both judges always said {'suitable' if both else 'unsuitable'}"
-        return entry(
-            None, n=n, n_unscored=unscored, reason=reason if n else "no call has two verdicts"
-        )
-    with np.errstate(divide="ignore", invalid="ignore"):  # of a test that is not asked for
-        value = float(cohens_kappa([[both, first], [second, neither]]).kappa)
-    interval = cluster_bootstrap(
-        cells, clusters, _kappas, draws=draws, rng=np.random.default_rng(seed)
-    )
-    return with_interval(entry(value, n=n, n_unscored=unscored) | {"unit": "kappa"}, interval)
-
-
-def _kappas(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    both, first, second, neither = (sums / sums.sum(axis=1, keepdims=True)).T
-    chance = (both + first) * (both + second) + (neither + first) * (neither + second)
-    value: NDArray[np.float64] = (both + neither - chance) / (1 - chance)
-    return value
+def _kappa(votes: Votes, clusters: Sequence[str], seed: int, draws: int) -> Metric:
+    found = coefficient("cohen", votes)
+    metric = from_estimate(found, total=len(votes))
+    if found.value is None:
+        said = next((row[0] for row in votes if None not in row), None)
+        return metric | {
+            "reason": f"both judges always said {said}" if said else "no call has two verdicts"
+        }
+    rng = np.random.default_rng(seed)
+    interval = agreement_interval("cohen", votes, clusters, draws=draws, rng=rng)
+    return with_interval(metric | {"unit": "kappa"}, interval)

@@ -12,7 +12,7 @@ from random import Random
 
 from trace.benchmarks.base import Ask
 from trace.benchmarks.tracesafe.bfcl import BaseTrajectory
-from trace.benchmarks.tracesafe.checking import Checked, settle
+from trace.benchmarks.tracesafe.checking import ONE_IN, Checked, Settled, settle
 from trace.benchmarks.tracesafe.decoys.registry import DECOYS
 from trace.benchmarks.tracesafe.entry import Draft, entry
 from trace.benchmarks.tracesafe.matching import Place, Shape, anchors, follow, nearest_first
@@ -32,7 +32,8 @@ class OwnSet:
 
     `notes` say where fewer records exist than were asked for. `refused` counts, by class, why
     a mutator's check or the Check judge turned calls of the base trajectories down; `suitable`
-    counts the rest. `checked` and `rewordings` say what the models that took part replied.
+    counts the rest, asked about or not. `checked` and `rewordings` say what the models that took
+    part replied.
     """
 
     records: tuple[dict[str, Json], ...]
@@ -86,11 +87,16 @@ def build(
     if check is None:
         chosen = {name: choose(name, places) for name, places in candidates.items()}
     else:
-        chosen, checked = settle(candidates, choose, shown.of_class, check, second_check)
+        settled = settle(
+            candidates, choose, shown.of_class, check, second_check, per_class=options.per_class
+        )
+        chosen, checked = settled.chosen, settled.checked
         for one in checked:
             if why := one.first.refusal:
                 refused[one.class_name][why] += 1
                 suitable[one.class_name] -= 1
+        if settled.given_up:
+            notes.append(_given_up(settled))
     for name, places in chosen.items():
         if len(places) < options.per_class:
             notes.append(
@@ -144,6 +150,20 @@ def _places(
             seen.add(content)
             shape = Shape.of(made.trajectory, len(made.trajectory.steps) - 1)
             yield Place(base=base, index=call.index, end=end, shape=shape)
+
+
+def _given_up(settled: Settled) -> str:
+    said = []
+    for name in settled.given_up:
+        of_class = [one.first for one in settled.checked if one.class_name == name]
+        fine = sum(judgement.suitable is True for judgement in of_class)
+        unread = sum(judgement.suitable is None for judgement in of_class)
+        silent = f", {unread} without a verdict" if unread else ""
+        said.append(f"{name} ({fine} of {len(of_class)} calls suitable{silent})")
+    return (
+        f"The Check judge was asked no more about {', '.join(said)}: fewer than one call in "
+        f"{ONE_IN} suits."
+    )
 
 
 def _random(seed: int, name: str, base: BaseTrajectory, index: int) -> Random:

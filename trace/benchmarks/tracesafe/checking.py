@@ -2,7 +2,8 @@
 
 In the paper such a judge decides for some classes (arXiv 2604.07223, section 3 and appendix N.1);
 here for all. Only calls that are about to be chosen are asked about: since no choice depends on a
-later one, the same calls come out as if all had been.
+later one, the same calls come out as if all had been, unless a judge finds so few suitable that
+it is asked no more about a class.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from trace.judging.protocols import section
 from trace.records import Completion, Json, Request, Sampling, Status, digest
 
 SAMPLING = Sampling(max_new_tokens=1024)
+ONE_IN = 20
+"""A class is given up when fewer calls than one in so many are suitable."""
+_PATIENCE, _AT_LEAST = 5, 50  # so many calls a record wanted, and in all, are asked about before
 _RUBRIC = """\
 A set of faulty agent trajectories is being made. Each is a sound trajectory of an AI agent in \
 which one small edit plants one fault, of a given class, at one call. You check whether the class \
@@ -80,6 +84,15 @@ class Checked:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The places chosen, what was asked, and the classes that were given up before enough."""
+
+    chosen: dict[str, list[Place]]
+    checked: tuple[Checked, ...]
+    given_up: tuple[str, ...]
+
+
 Candidates: TypeAlias = Mapping[str, Sequence[Place]]
 """Class -> the places where its mutants can be made."""
 Choose: TypeAlias = Callable[[str, Sequence[Place]], list[Place]]
@@ -94,17 +107,30 @@ def settle(
     show: Show,
     ask: Ask,
     second: Ask | None = None,
-) -> tuple[dict[str, list[Place]], tuple[Checked, ...]]:
+    *,
+    per_class: int,
+) -> Settled:
     """The places chosen, all of which the first judge finds suitable; and what was asked.
 
     In rounds: the judge is asked about what is chosen and was not asked yet, what it turns down
-    or leaves open is taken away, and the classes concerned choose again. The second judge is asked
-    about all of that in the end and changes nothing.
+    or leaves open is taken away, and the classes concerned choose again. A class is given up after
+    the first round that leaves it with `patience(per_class)` calls asked about, of which fewer
+    than one in `ONE_IN` count as suitable (as many as are needed at most); it keeps those. The
+    second judge is asked about all of that in the end and changes nothing.
+
+    Args:
+        candidates: the places of each class.
+        choose: which of them are used, at most `per_class`.
+        show: what the judge sees of a place.
+        ask: the first judge.
+        second: the second, if there is one.
+        per_class: how many places a class needs.
     """
     left = {name: list(places) for name, places in candidates.items()}
     chosen = {name: choose(name, places) for name, places in left.items()}
     said: dict[tuple[str, tuple[str, int, int]], Judgement] = {}
     asked: list[tuple[str, Place]] = []
+    given_up: list[str] = []
     while new := [
         (name, place)
         for name, places in chosen.items()
@@ -116,14 +142,34 @@ def settle(
             said[name, place.name] = judgement
         for name in {name for name, place in new if said[name, place.name].refusal}:
             left[name] = [p for p in left[name] if not _refused(said.get((name, p.name)))]
+            of_class = [judgement for (of, _), judgement in said.items() if of == name]
+            fine = min(sum(judgement.suitable is True for judgement in of_class), per_class)
+            if len(of_class) >= patience(per_class) and ONE_IN * fine < len(of_class):
+                given_up.append(name)
+                left[name] = [p for p in left[name] if (name, p.name) in said]
             chosen[name] = choose(name, left[name])
     seconds: Iterable[Judgement | None] = (
         [None] * len(asked) if second is None else _judged(asked, show, second)
     )
-    return chosen, tuple(
+    checked = tuple(
         Checked(class_name=name, place=place, first=said[name, place.name], second=other)
         for (name, place), other in zip(asked, seconds, strict=True)
     )
+    names = tuple(name for name in candidates if name in given_up)
+    return Settled(chosen=chosen, checked=checked, given_up=names)
+
+
+def patience(per_class: int) -> int:
+    """How many calls of a class are asked about, at least, before it can be given up."""
+    return max(_PATIENCE * per_class, _AT_LEAST)
+
+
+def most_asked(per_class: int) -> int:
+    """How many calls of a class can be asked about at most, however many there are.
+
+    A round asks about `per_class` at most, and none begins beyond both limits of `settle`.
+    """
+    return max(patience(per_class) - 1, ONE_IN * per_class) + per_class
 
 
 def _refused(judgement: Judgement | None) -> bool:

@@ -19,7 +19,7 @@ from trace.records import Json
 
 _LFS = b"version https://git-lfs"
 _SUFFIXES = (".json", ".jsonl")
-_NOT_DATA = ("manifest.json",)  # what our own builds put beside their data
+_BUILT = "dataset.jsonl"  # of our own builds, which write other JSON beside it
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -34,6 +34,8 @@ class RawRecord:
 
 def data_files(path: Path) -> list[Path]:
     """The file itself, or the *.json and *.jsonl files of a folder, sorted by name.
+
+    Of a folder with dataset.jsonl it is that file alone.
 
     Raises:
         DataError: the path does not exist or cannot be listed, or the folder holds no such file.
@@ -53,7 +55,9 @@ def _data_files(path: Path) -> list[Path]:
         raise DataError(
             f"benchmark.path: {path} does not exist{nearest(path.name, siblings)}{where}"
         )
-    files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.name not in _NOT_DATA)
+    if (path / _BUILT).is_file():
+        return [path / _BUILT]
+    files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
     if not files:
         inside = sorted(p.name for p in path.iterdir() if p.is_dir())
         hint = f" It has the folders {', '.join(inside)}: name one of them." if inside else ""

@@ -39,11 +39,11 @@ def ranks(judges: Sequence[Judge], name: str, how: How) -> dict[str, Json]:
     """
     found: dict[str, Json] = {}
     for protocol, block in blocks(judges).items():
-        own = [i for i, judge in enumerate(block) if name in (judge.name, judge.run.model)]
-        if own and len(block) > 1:
-            rows = {class_: _rank(block, own[0], class_, how) for class_ in class_order(block)}
+        own = _place(block, name)
+        if isinstance(own, int):
+            rows = {class_: _rank(block, own, class_, how) for class_ in class_order(block)}
             found[protocol] = {
-                "judge": block[own[0]].name,
+                "judge": block[own].name,
                 "classes": rows,
                 "mean_rank": _mean(row["rank"] for row in rows.values()),
                 "mean_place": _mean(
@@ -57,6 +57,21 @@ def ranks(judges: Sequence[Judge], name: str, how: How) -> dict[str, Json]:
         "reason": f"{name} (task.check_judge) is beside no other judge under any protocol; there "
         f"are {names or 'no judges'}"
     }
+
+
+def _place(block: Sequence[Judge], name: str) -> int | str:
+    """Where the judge stands among those of a protocol, or why it has no rank there.
+
+    A name in tables is of one judge; a model may have several runs where they are mixed.
+    """
+    exact = [i for i, judge in enumerate(block) if judge.name == name]
+    own = exact or [i for i, judge in enumerate(block) if judge.run.model == name]
+    if not own:
+        return f"{name} was not run under it"
+    if len(own) > 1:
+        several = ", ".join(block[i].name for i in own)
+        return f"{name} stands for several: name one of {several}"
+    return own[0] if len(block) > 1 else f"{name} is beside no other judge"
 
 
 def _rank(block: Sequence[Judge], own: int, class_: str, how: How) -> dict[str, Json]:
@@ -85,7 +100,9 @@ def section(judges: Sequence[Judge], name: str | None, how: How) -> Section:
         reason = "no judge is named that chose the samples: type task.check_judge=NAME"
         return missing(NAME, TITLE, reason)
     found = ranks(judges, name, how)
-    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
+    places = {protocol: _place(block, name) for protocol, block in blocks(judges).items()}
+    without = tuple(f"{p}: {place}" for p, place in places.items() if isinstance(place, str))
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv, left_out=without)
 
 
 def _csv(found: Mapping[str, Any]) -> list[list[Any]]:

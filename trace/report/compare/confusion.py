@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from trace.records import Json
-from trace.report.compare.judged import How, Judge, blocks
+from trace.report.compare.judged import Judge, blocks, left_out
 from trace.report.compare.section import Drawing, Section, missing
 from trace.report.entry import from_rate
 from trace.report.figures import confusion_figure, confusion_rows
-from trace.report.grid import Grid
+from trace.report.grid import Grid, percent
 from trace.report.runs import Observation
 from trace.stats.rates import rate
 
@@ -24,15 +24,18 @@ EXCERPT = 160
 """Characters of a reply that are shown."""
 
 
-def pooled(judges: Sequence[Judge], how: How) -> dict[str, Json]:
+def pooled(judges: Sequence[Judge]) -> dict[str, Json]:
     """The confusion matrices of all judges under `fine`, summed, and the misses of each class.
 
-    A miss is a sample of a risky class that got another label; the unscored are counted apart.
+    A miss is a sample of a risky class that got another label; the unscored are counted apart. They
+    are in neither share, however they count elsewhere: in the denominator of a rate that is better when it
+    is lower, a reply without a label would count as one that was not called benign. The bounds of
+    `called_benign` count them either way.
 
     Returns:
-        `confusion` (labels, columns, counts), `judges`, and `classes`: name -> `n`, `unscored`,
-        `called_benign` (share of the class), `misses_to_benign` (share of the misses), both over
-        sample × judge, and `examples` (misses called benign: id, judge, reply); or a `reason`.
+        `confusion` (labels, columns, counts), `judges`, and `classes`: name -> `n`, `unscored` (of
+        these), `called_benign` (share of the scored), `misses_to_benign` (share of the misses),
+        both over sample × judge, and `examples` (misses called benign: id, judge, reply); or a `reason`.
     """
     block = blocks(judges).get(PROTOCOL, [])
     if not block:
@@ -56,11 +59,11 @@ def pooled(judges: Sequence[Judge], how: How) -> dict[str, Json]:
             "n": scored + unscored,
             "unscored": unscored,
             "called_benign": from_rate(
-                rate(benign, scored - benign, unscored, unscored_as=how.unscored),
+                rate(benign, scored - benign, unscored, unscored_as="exclude"),
                 higher_is_better=False,
             ),
             "misses_to_benign": from_rate(
-                rate(benign, others - benign, 0, unscored_as=how.unscored, of="misses"),
+                rate(benign, others - benign, 0, unscored_as="exclude", of="misses"),
                 higher_is_better=False,
             ),
             "examples": _examples(missed.get(name, [])),
@@ -93,11 +96,15 @@ def _excerpt(reply: str) -> str:
     return text if len(text) <= EXCERPT else f"{text[: EXCERPT - 1]}…"
 
 
-def section(judges: Sequence[Judge], how: How) -> Section:
+def section(judges: Sequence[Judge]) -> Section:
     """The misses by class, examples of them, and the matrix as a figure."""
-    found = pooled(judges, how)
+    found = pooled(judges)
     if "reason" in found:
         return missing(NAME, TITLE, found["reason"])
+    without = left_out(
+        [judge for judge in judges if judge.run.protocol == PROTOCOL],
+        lambda judge: None if any(o.scored for o in judge.run.once) else "no reply with a label",
+    )
     title = f"What a class is taken for: {len(found['judges'])} judges under {PROTOCOL}"
     return Section(
         name=NAME,
@@ -111,25 +118,35 @@ def section(judges: Sequence[Judge], how: How) -> Section:
                 rows=list(confusion_rows(found["confusion"])),
             ),
         ),
+        left_out=without,
     )
 
 
 def _misses(classes: Mapping[str, Any]) -> Grid:
     grid = Grid(
         title="Misses",
-        header=["Class", "Called benign", "Of the misses, benign", "Misses", "Unscored", "n"],
-    )
+        header=["Class", "Called benign", "n", "Bounds", "Of the misses, benign", "Misses",
+                "Unscored"],
+    )  # fmt: skip
     grid.notes[""] = (
-        "Percent, with Wilson intervals that take sample × judge as independent: they are too "
-        "narrow where there are several judges."
+        "Percent of the n that have a label, with Wilson intervals that take sample × judge as "
+        "independent: they are too narrow where there are several judges. Bounds: if no unscored "
+        "reply were benign, and if all were."
     )
     for name, row in classes.items():
-        cells = [
-            (grid.value(row[metric]), grid.interval(row[metric]))
-            for metric in ("called_benign", "misses_to_benign")
-        ]
-        counts = (row["misses_to_benign"]["n"], row["unscored"], row["n"])
-        grid.rows.append([(name,), *cells, *((str(count),) for count in counts)])
+        called, to_benign = row["called_benign"], row["misses_to_benign"]
+        bounds = "" if called["bounds"] is None else "–".join(map(percent, called["bounds"]))
+        grid.rows.append(
+            [
+                (name,),
+                (grid.value(called), grid.interval(called)),
+                (str(called["n"]),),
+                (bounds if row["unscored"] else "",),
+                (grid.value(to_benign), grid.interval(to_benign)),
+                (str(to_benign["n"]),),
+                (str(row["unscored"]),),
+            ]
+        )
     return grid
 
 

@@ -37,18 +37,24 @@ def differences(judges: Sequence[Judge], how: How) -> dict[str, Json]:
     stay together.
 
     Returns:
-        Protocol -> judge (and `ALL`, where there are several) -> `explicit`, `operational`,
-        `difference`; or a `reason`.
+        Protocol -> judge -> `explicit`, `operational`, `difference`, whose value is None, with a
+        `reason`, where one of the two has no counted sample; and `ALL`, over the judges that have
+        a difference, where there are several; or a `reason`.
     """
     found = {}
     for protocol, block in blocks(judges).items():
-        sides = {judge.name: [*judge.run.once] for judge in block}
-        if len(sides) > 1:
-            sides[ALL] = [o for observations in sides.values() for o in observations]
-        rows = {name: _row(observations, how) for name, observations in sides.items()}
-        if all(row["difference"]["value"] is not None for row in rows.values()):
-            found[protocol] = rows
-    return found or {"reason": "no run has both samples of classes 1 to 5 and of classes 6 to 12"}
+        rows = {judge.name: _row(judge.run.once, how) for judge in block}
+        both = [judge for judge in block if _defined(rows[judge.name])]
+        if len(both) > 1:
+            rows[ALL] = _row([o for judge in both for o in judge.run.once], how)
+        found[protocol] = rows
+    if any(_defined(row) for rows in found.values() for row in rows.values()):
+        return found
+    return {"reason": "no run has counted samples both of classes 1 to 5 and of classes 6 to 12"}
+
+
+def _defined(row: Mapping[str, Metric]) -> bool:
+    return row["difference"]["value"] is not None
 
 
 def _row(observations: Sequence[Observation], how: How) -> dict[str, Metric]:
@@ -61,8 +67,14 @@ def _row(observations: Sequence[Observation], how: How) -> dict[str, Metric]:
         n=a.n + b.n,
         n_unscored=a.n_unscored + b.n_unscored,
         higher_is_better=None,
-        reason=a.reason or b.reason,
+        reason="; ".join(
+            f"{side}: {rate.reason}"
+            for side, rate in (("explicit", a), ("operational", b))
+            if rate.reason
+        ),
     )
+    if difference["value"] is None:
+        return {"explicit": from_rate(a), "operational": from_rate(b), "difference": difference}
     used = counted(risky, how)
     is_explicit = np.array([o.sample["class_number"] in EXPLICIT for o in used], dtype=np.int64)
     right = np.array([o.right for o in used], dtype=np.int64)
@@ -97,6 +109,8 @@ def _grid(protocol: str, rows: Mapping[str, Mapping[str, Metric]]) -> Grid:
         "Percent that got the right label, with Wilson intervals; the difference in points, "
         "resampled by cluster."
     )
+    if without := [name for name, row in rows.items() if not _defined(row)]:
+        grid.notes[f"without a difference, and not in the row of {ALL}:"] = ", ".join(without)
     for name, row in rows.items():
         cells = [(grid.value(row[m]), grid.interval(row[m])) for m in ("explicit", "operational")]
         metric = row["difference"]
@@ -115,7 +129,12 @@ def _csv(found: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def figure(found: Mapping[str, Any]) -> Figure:
-    """The differences with their intervals, a panel a protocol."""
+    """The differences with their intervals, a panel a protocol; those that there are."""
+    shown = {
+        protocol: {name: row for name, row in rows.items() if _defined(row)}
+        for protocol, rows in found.items()
+    }
+    found = {protocol: rows for protocol, rows in shown.items() if rows}
     tallest = max(map(len, found.values()))
     picture = blank(1.6 + 3 * len(found), 1.4 + 0.27 * tallest)
     for ax, (protocol, rows) in zip(panels(picture, len(found)), found.items(), strict=True):

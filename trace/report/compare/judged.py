@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trace.report.entry import Metric
+from trace.report.entry import Metric, from_rate
+from trace.report.judged import Judged, share
 from trace.report.metrics import evaluate
 from trace.report.runs import Observation, Run
 from trace.stats.rates import Rate, UnscoredAs, rate
@@ -47,9 +48,15 @@ class Judge:
 
 
 def measure(run: Run, how: How) -> Judge:
-    """Counts a run anew, so that all are counted alike whatever each was told."""
+    """Counts a run anew, so that all are counted alike whatever each was told.
+
+    A reply without a label is no false alarm, and counting it as a sample rightly passed would make
+    it an answer that was not given: the detection rate of the negative class is over the scored
+    samples, whatever `how` says, and its bounds show the others.
+    """
+    judged = [o.judged() for o in run.once]
     found = evaluate(
-        [o.judged() for o in run.once],
+        judged,
         run.labels,
         run.negative,
         unscored=how.unscored,
@@ -57,10 +64,23 @@ def measure(run: Run, how: How) -> Judge:
         seed=how.seed,
     )
     breakdowns = found["breakdowns"]
+    safe: dict[str, list[Judged]] = {}
+    for one in judged:
+        if one.gold == run.negative:
+            safe.setdefault(one.class_, []).append(one)
+    alarms = {
+        name: share(items, lambda j: j.flagged(run.negative), "exclude", "samples")
+        for name, items in safe.items()
+    }
     return Judge(
         run=run,
         metrics=found["metrics"],
-        classes=breakdowns["class"],
+        classes={
+            name: row
+            if name not in alarms
+            else row | {"detection_rate": from_rate(alarms[name], higher_is_better=False)}
+            for name, row in breakdowns["class"].items()
+        },
         confusion=breakdowns["confusion"],
     )
 
@@ -83,6 +103,28 @@ def usual(judges: Sequence[Judge]) -> list[Judge]:
     """The judges asked in the usual way; of the first variant by name if there is none."""
     variant = min((judge.run.variant for judge in judges), default="")
     return [judge for judge in judges if judge.run.variant == variant]
+
+
+def left_out(judges: Iterable[Judge], why: Callable[[Judge], str | None]) -> tuple[str, ...]:
+    """A line a protocol and reason: which judges an analysis leaves out, and why.
+
+    Args:
+        judges: those that it was given.
+        why: the reason of one; None if it is in.
+    """
+    lines = []
+    for protocol, block in blocks(judges).items():
+        names: dict[str, list[str]] = {}
+        for judge in block:
+            if (reason := why(judge)) is not None:
+                names.setdefault(reason, []).append(judge.name)
+        lines += [f"{protocol}: {', '.join(who)} ({reason})" for reason, who in names.items()]
+    return tuple(lines)
+
+
+def without_label(judge: Judge, how: How) -> str | None:
+    """Why a judge adds nothing to a sum over samples, if so."""
+    return None if counted(judge.run.once, how) else "no reply with a label"
 
 
 def class_order(judges: Iterable[Judge]) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, POINT, bare, blank, head, panels
-from trace.report.compare.judged import How, Judge, blocks, counted, resample
+from trace.report.compare.judged import How, Judge, blocks, counted, left_out, resample
 from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.entry import Metric, entry, number, with_interval
 from trace.report.grid import Grid, percent
@@ -45,13 +45,13 @@ def differences(judges: Sequence[Judge], how: How) -> dict[str, Json]:
         Protocol -> `judges` (name -> own, other, difference, adjusted) and the means over judges
         `mean_difference` and `mean_adjusted` (as fractions); or a `reason`.
     """
-    generators = {str(o.sample.get("generator")) for judge in judges for o in judge.run.once}
+    generators = _generators(judges)
     found: dict[str, Json] = {}
     for protocol, block in blocks(judges).items():
         rows = {}
         for judge in block:
             own = {g for g in generators if related(g, judge)}
-            if own and generators - own:
+            if _lack(judge, generators) is None:
                 strangers = [j for j in block if not any(related(g, j) for g in own)]
                 rows[judge.name] = {
                     "generators": sorted(own),
@@ -68,6 +68,18 @@ def differences(judges: Sequence[Judge], how: How) -> dict[str, Json]:
     return found or {
         "reason": f"no judge's family made some samples, and others the rest: {made} made them"
     }
+
+
+def _generators(judges: Sequence[Judge]) -> set[str]:
+    return {str(o.sample.get("generator")) for judge in judges for o in judge.run.once}
+
+
+def _lack(judge: Judge, generators: set[str]) -> str | None:
+    """Why a judge has not both kinds of samples, if so."""
+    own = {g for g in generators if related(g, judge)}
+    if not own:
+        return "no sample was made by its family"
+    return None if generators - own else "all samples were made by its family"
 
 
 def _mean(rows: Mapping[str, Any], what: str) -> float | None:
@@ -113,8 +125,9 @@ def _contrast(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def section(judges: Sequence[Judge], how: How) -> Section:
     """A table a protocol, and the differences as a figure."""
-    found = differences(judges, how)
-    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
+    found, generators = differences(judges, how), _generators(judges)
+    without = left_out(judges, lambda judge: _lack(judge, generators))
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv, left_out=without)
 
 
 def _csv(found: Mapping[str, Any]) -> list[list[Any]]:
@@ -133,7 +146,7 @@ def _grid(protocol: str, rows: Mapping[str, Any]) -> Grid:
     )
     grid.notes[""] = (
         "Points, resampled by cluster. Adjusted: less what unrelated judges show on the same "
-        "samples, which may be easier or harder for all."
+        "samples, which may be easier or harder for all. A mean is over the judges with a value."
     )
     for name, row in rows["judges"].items():
         cells = [

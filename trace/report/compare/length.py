@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
-from trace.report.compare.judged import How, Judge, accuracy, blocks, class_order, counted, resample
+from trace.report.compare.judged import (
+    How,
+    Judge,
+    accuracy,
+    blocks,
+    class_order,
+    counted,
+    left_out,
+    resample,
+    without_label,
+)
 from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
 from trace.report.entry import Metric, entry, from_rate, with_interval
 from trace.report.grid import Grid
@@ -63,7 +73,8 @@ def by_length(judges: Sequence[Judge], key: str, bins: Sequence[Bin], how: How) 
 
     Returns:
         Protocol -> `bins` (name -> metric), `classes` (class -> bin -> metric), `rise`,
-        `rise_within`, and `outside` (observations in no bin or without a length); or a `reason`.
+        `rise_within`, and `outside` (observations in no bin or without a length), or the `reason`
+        of this protocol; or a `reason` where none has any.
     """
     found: dict[str, Json] = {}
     for protocol, block in blocks(judges).items():
@@ -77,6 +88,9 @@ def by_length(judges: Sequence[Judge], key: str, bins: Sequence[Bin], how: How) 
                         inside[b.name].append(o)
         kept = sum(map(len, inside.values()))
         if not kept:
+            known = any(o.sample.get(key) is not None for o in observations)
+            outside = f" of {bins[0].low} or more" if known else ""
+            found[protocol] = {"reason": f"no sample has `{key}`{outside}"}
             continue
         names = class_order(block)
         ends = (inside[bins[0].name], inside[bins[-1].name])
@@ -93,7 +107,10 @@ def by_length(judges: Sequence[Judge], key: str, bins: Sequence[Bin], how: How) 
             "rise_within": _rise(*ends, names, how),
             "outside": len(observations) - kept,
         }
-    return found or {"reason": f"no sample has `{key}`"}
+    if all("reason" in rows for rows in found.values()):
+        reasons = dict.fromkeys(rows["reason"] for rows in found.values())
+        return {"reason": "; ".join(reasons) or f"no sample has `{key}`"}
+    return found
 
 
 def _rise(
@@ -143,9 +160,22 @@ def section(judges: Sequence[Judge], how: How) -> Section:
     if characters:
         kinds["chars"] = quarters(characters)
     found = {key: by_length(judges, key, bins, how) for key, bins in kinds.items()}
-    shown = {key: rows for key, rows in found.items() if "reason" not in rows}
-    if not shown:
-        return missing(NAME, TITLE, next(iter(found.values()))["reason"])
+    whole = {key: rows for key, rows in found.items() if "reason" not in rows}
+    without = left_out(judges, lambda judge: without_label(judge, how))
+    if not whole:
+        reasons = "; ".join(rows["reason"] for rows in found.values())
+        return missing(NAME, TITLE, reasons, left_out=without)
+    without += tuple(f"{key}: {found[key]['reason']}" for key in found.keys() - whole.keys())
+    without += tuple(
+        f"{key}, {protocol}: {rows['reason']}"
+        for key, block in whole.items()
+        for protocol, rows in block.items()
+        if "reason" in rows
+    )
+    shown = {
+        key: {protocol: rows for protocol, rows in block.items() if "reason" not in rows}
+        for key, block in whole.items()
+    }
     return Section(
         name=NAME,
         title=TITLE,
@@ -159,6 +189,7 @@ def section(judges: Sequence[Judge], how: How) -> Section:
             Drawing(stem=f"length_{key}", draw=partial(figure, key, block), rows=_csv(block))
             for key, block in shown.items()
         ),
+        left_out=without,
     )
 
 
@@ -202,8 +233,9 @@ def figure(key: str, block: Mapping[str, Any]) -> Figure:
         for i, (name, row) in enumerate(rows["classes"].items()):
             points = [(x, m["value"]) for x, m in enumerate(row.values()) if m["value"] is not None]
             style = "-" if i < 10 else "--"
-            ax.plot(*zip(*points, strict=True), style, color=f"C{i % 10}", linewidth=1,
-                    label=name, alpha=0.8)  # fmt: skip
+            if points:
+                ax.plot(*zip(*points, strict=True), style, color=f"C{i % 10}", linewidth=1,
+                        label=name, alpha=0.8)  # fmt: skip
         bins = list(rows["bins"].values())
         points = [(x, m) for x, m in enumerate(bins) if m["value"] is not None]
         ax.plot([x for x, _ in points], [m["value"] for _, m in points], "o-", color=INK,

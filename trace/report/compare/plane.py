@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks
-from trace.report.compare.judged import Judge, blocks
+from trace.report.compare.judged import Judge, blocks, left_out
 from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
 from trace.report.entry import number
 from trace.report.grid import Grid, percent
@@ -38,12 +38,18 @@ def plane(judges: Sequence[Judge]) -> dict[str, Json]:
                 "tnr": judge.metrics["tnr"],
             }
             for judge in block
-            if judge.metrics["balanced_accuracy"]["value"] is not None
+            if _lack(judge) is None
         }
         if rows:
             kinds = sorted({row["kind"] for row in rows.values()})
             found[protocol] = {"judges": rows, "kinds": {kind: _mean(rows, kind) for kind in kinds}}
     return found or {"reason": "no run has both unsafe and safe samples with a label"}
+
+
+def _lack(judge: Judge) -> str | None:
+    """Why a judge has no place in the plane, if so."""
+    reason: str | None = judge.metrics["balanced_accuracy"].get("reason")
+    return reason
 
 
 def _mean(rows: Mapping[str, Any], kind: str) -> dict[str, Json]:
@@ -61,9 +67,9 @@ def _mean(rows: Mapping[str, Any], kind: str) -> dict[str, Json]:
 
 def section(judges: Sequence[Judge]) -> Section:
     """The means in a table, the judges in a figure."""
-    found = plane(judges)
+    found, without = plane(judges), left_out(judges, _lack)
     if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
+        return missing(NAME, TITLE, found["reason"], left_out=without)
     grid = Grid(
         title="Means by kind of model",
         header=["Protocol", "Kind", "Mean TPR", "Mean TNR", "TPR over TNR", "Judges"],
@@ -79,6 +85,7 @@ def section(judges: Sequence[Judge]) -> Section:
         result=found,
         grids=(grid,),
         drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=_csv(found)),),
+        left_out=without,
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
-from trace.report.compare.judged import How, Judge, accuracy, blocks, class_order
+from trace.report.compare.judged import How, Judge, accuracy, blocks, class_order, left_out
 from trace.report.compare.section import Drawing, Section, missing
 from trace.report.entry import number
 from trace.report.grid import Grid, percent
@@ -24,7 +24,8 @@ def stability(judges: Sequence[Judge], how: How) -> dict[str, Json]:
     """The accuracy of each class in the first epoch against each later one.
 
     Returns:
-        Protocol -> judge -> later epoch -> `classes` (class -> first, later), `mean_change` and
+        Protocol -> judge -> later epoch -> `classes` (class -> first, later), `without` (classes
+        that have no counted sample in one of the two), `mean_change` and
         `largest_change` (|Δ| over classes, as fractions), `r` over classes (None with its
         `r_reason`), `same_label` (share of the samples), `fresh` (share of the later completions
         that are not the first one's); or a `reason`.
@@ -47,13 +48,15 @@ def stability(judges: Sequence[Judge], how: How) -> dict[str, Json]:
 def _against_first(judge: Judge, epoch: int, how: How) -> dict[str, Json]:
     first = {o.id: o for o in judge.run.once}
     later = {o.id: o for o in judge.run.observations if o.epoch == epoch}
-    classes = {}
+    classes, without = {}, []
     for name in class_order([judge]):
         values = [
             accuracy((o for o in epoch_.values() if o.class_ == name), how).value
             for epoch_ in (first, later)
         ]
-        if None not in values:
+        if None in values:
+            without.append(name)
+        else:
             classes[name] = dict(zip(("first", "later"), map(number, values), strict=True))
     a, b = (np.array([row[side] for row in classes.values()]) for side in ("first", "later"))
     change = np.abs(a - b)
@@ -62,6 +65,7 @@ def _against_first(judge: Judge, epoch: int, how: How) -> dict[str, Json]:
     fresh = [first[i].key != later[i].key for i in first]
     return {
         "classes": classes,
+        "without": without,
         "mean_change": number(float(change.mean())) if len(change) else None,
         "largest_change": number(float(change.max())) if len(change) else None,
         "r": number(r.value),
@@ -74,8 +78,9 @@ def _against_first(judge: Judge, epoch: int, how: How) -> dict[str, Json]:
 def section(judges: Sequence[Judge], how: How) -> Section:
     """A row a judge and later epoch, and the accuracies as a figure."""
     found = stability(judges, how)
+    without = left_out(judges, lambda judge: "one epoch" if judge.run.epochs == 1 else None)
     if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
+        return missing(NAME, TITLE, found["reason"], left_out=without)
     grid = Grid(
         title="The first epoch against later ones",
         header=["Protocol", "Judge", "Epoch", "Mean |Δ| of a class", "Largest |Δ|",
@@ -92,6 +97,8 @@ def section(judges: Sequence[Judge], how: How) -> Section:
             "–" if row[key] is None else percent(row[key])
             for key in ("mean_change", "largest_change")
         ]
+        if row["without"]:
+            shares[0] += grid.mark(f"without {', '.join(row['without'])}: no label in one of both")
         same = [percent(row[key]) for key in ("same_label", "fresh")]
         grid.rows.append([(text,) for text in (protocol, name, epoch, *shares, r, *same)])
         for class_, pair in row["classes"].items():
@@ -102,6 +109,7 @@ def section(judges: Sequence[Judge], how: How) -> Section:
         result=found,
         grids=(grid,),
         drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=lines),),
+        left_out=without,
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from trace.records import Json
 from trace.report.entry import Metric
-from trace.report.grid import Grid
+from trace.report.grid import Grid, escape
 
 FIELDS = ["value", "low", "high", "n", "n_unscored"]
 """What stands of a metric in a CSV."""
@@ -33,13 +33,19 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One analysis. `result` stands in compare.json; it has a `reason` when there is none."""
+    """One analysis. `result` stands in compare.json; it has a `reason` when there is none.
+
+    `left_out` says which judges and protocols have no row in it, and why; `notes` what has to be
+    said on the terminal, too.
+    """
 
     name: str
     title: str
     result: dict[str, Json]
     grids: tuple[Grid, ...] = ()
     drawings: tuple[Drawing, ...] = ()
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str | None:
@@ -48,15 +54,24 @@ class Section:
         return reason
 
     def markdown(self) -> str:
-        """The title and every table."""
+        """The title, every table, and who is in none of them."""
         body = [f"*{self.reason}.*"] if self.reason else [grid.markdown() for grid in self.grids]
+        without = "\n".join(f"- left out: {escape(line)}" for line in self.left_out)
         pictures = [f"![{d.stem}](figures/{d.stem}.png)" for d in self.drawings]
-        return "\n\n".join([f"## {self.title}", *body, *pictures])
+        return "\n\n".join([f"## {self.title}", *body, *filter(None, [without]), *pictures])
 
 
-def missing(name: str, title: str, reason: str) -> Section:
+def missing(
+    name: str,
+    title: str,
+    reason: str,
+    *,
+    left_out: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Section:
     """An analysis that lacks its input."""
-    return Section(name=name, title=title, result={"reason": reason})
+    result = {"reason": reason}
+    return Section(name=name, title=title, result=result, left_out=left_out, notes=notes)
 
 
 def by_protocol(
@@ -67,14 +82,16 @@ def by_protocol(
     grid: Callable[[str, Any], Grid],
     figure: Callable[[Mapping[str, Any]], Figure],
     rows: Callable[[Mapping[str, Any]], list[list[Any]]],
+    left_out: tuple[str, ...] = (),
 ) -> Section:
     """An analysis found for each protocol: a table of each, and one figure with its CSV."""
     if "reason" in found:
-        return missing(name, title, found["reason"])
+        return missing(name, title, found["reason"], left_out=left_out)
     return Section(
         name=name,
         title=title,
         result=found,
         grids=tuple(grid(protocol, block) for protocol, block in found.items()),
         drawings=(Drawing(stem=name, draw=partial(figure, found), rows=rows(found)),),
+        left_out=left_out,
     )

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
-from trace.report.compare.judged import Judge, blocks
+from trace.report.compare.judged import Judge, blocks, left_out
 from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.grid import Grid
 
@@ -29,8 +29,7 @@ def by_size(judges: Sequence[Judge]) -> dict[str, Json]:
     for protocol, block in blocks(judges).items():
         families: dict[str, list[Judge]] = {}
         for judge in block:
-            defined = judge.metrics[METRIC]["value"] is not None
-            if judge.run.family and judge.run.parameters and defined:
+            if judge.run.family and not _lack(judge):
                 families.setdefault(judge.run.family, []).append(judge)
         rows = {
             family: _family(members)
@@ -42,6 +41,16 @@ def by_size(judges: Sequence[Judge]) -> dict[str, Json]:
     return found or {
         "reason": "no family has judges of two sizes (model.family and model.parameters of a run)"
     }
+
+
+def _lack(judge: Judge) -> str | None:
+    """What a judge has not that a place in the table needs."""
+    if not judge.run.family:
+        return "no model.family"
+    if not judge.run.parameters:
+        return "no model.parameters"
+    reason: str | None = judge.metrics[METRIC].get("reason")
+    return reason
 
 
 def _family(judges: Sequence[Judge]) -> dict[str, Json]:
@@ -63,7 +72,13 @@ def _family(judges: Sequence[Judge]) -> dict[str, Json]:
 def section(judges: Sequence[Judge]) -> Section:
     """A table a protocol, and a line a family."""
     found = by_size(judges)
-    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
+
+    def why(judge: Judge) -> str | None:
+        alone = judge.run.family not in found.get(judge.run.protocol, {})
+        return _lack(judge) or ("the only size of its family" if alone else None)
+
+    without = left_out(judges, why)
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv, left_out=without)
 
 
 def _grid(protocol: str, rows: Mapping[str, Any]) -> Grid:

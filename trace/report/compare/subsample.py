@@ -13,7 +13,15 @@ from scipy.stats import rankdata
 
 from trace.records import Json
 from trace.report.canvas import PALE, bare, blank, head, round_ticks
-from trace.report.compare.judged import How, Judge, blocks, class_order, counted
+from trace.report.compare.judged import (
+    How,
+    Judge,
+    blocks,
+    class_order,
+    counted,
+    left_out,
+    without_label,
+)
 from trace.report.compare.section import Drawing, Section, missing
 from trace.report.entry import number
 from trace.report.grid import Grid
@@ -35,21 +43,24 @@ def stability(judges: Sequence[Judge], how: How) -> dict[str, Json]:
     Returns:
         Protocol -> `n` (samples a class), `classes`, `draws`, and for `with_all` and `split_half`
         Spearman's rho: `values` of the draws, `mean`, and the quantiles `low` (2.5%), `median`,
-        `high` (97.5%); or a `reason`.
+        `high` (97.5%), or the `reason` of this protocol; or a `reason` where none has any.
     """
     found: dict[str, Json] = {}
-    reason = "no runs"
     for protocol, block in blocks(judges).items():
         table = _by_sample(block, how)
         smallest = min(map(len, table.values()))
         n = min(WANTED, smallest // 2)
         if len(table) < 3:
-            reason = f"{len(table)} classes; at least 3 can be ranked"
+            found[protocol] = {"reason": f"{len(table)} classes; at least 3 can be ranked"}
         elif n < FEWEST:
-            reason = f"a class has {smallest} samples; at least {2 * FEWEST} can be halved"
+            few = f"a class has {smallest} samples; at least {2 * FEWEST} can be halved"
+            found[protocol] = {"reason": few}
         else:
             found[protocol] = _draw(table, n, np.random.default_rng(how.seed))
-    return found or {"reason": reason}
+    if all("reason" in row for row in found.values()):
+        reasons = (f"{protocol}: {row['reason']}" for protocol, row in found.items())
+        return {"reason": "; ".join(reasons) or "no runs"}
+    return found
 
 
 def _by_sample(block: Sequence[Judge], how: How) -> dict[str, NDArray[np.float64]]:
@@ -111,8 +122,10 @@ def _summary(values: Sequence[float | None]) -> dict[str, Json]:
 def section(judges: Sequence[Judge], how: How) -> Section:
     """The quantiles in a table, the distributions in a figure."""
     found = stability(judges, how)
+    without = left_out(judges, lambda judge: without_label(judge, how))
     if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
+        return missing(NAME, TITLE, found["reason"], left_out=without)
+    drawn = {protocol: row for protocol, row in found.items() if "reason" not in row}
     grid = Grid(
         title="Spearman's ρ of the classes' accuracies",
         header=["Protocol", "Against", "Median", "2.5%", "97.5%", "Mean", "n a class", "Classes"],
@@ -123,6 +136,9 @@ def section(judges: Sequence[Judge], how: How) -> Section:
     )
     lines: list[list[Any]] = [["protocol", "draw", "with_all", "split_half"]]
     for protocol, row in found.items():
+        if "reason" in row:
+            grid.rows.append([(protocol,), ("–" + grid.mark(row["reason"]),), *[("",)] * 6])
+            continue
         for name, label in (("with_all", "all samples"), ("split_half", "another subsample")):
             cells = ["–" + grid.mark(row[name]["reason"])] if "reason" in row[name] else [
                 f"{row[name][q]:.3f}".replace("-", "−") for q in ("median", "low", "high", "mean")
@@ -137,7 +153,8 @@ def section(judges: Sequence[Judge], how: How) -> Section:
         title=TITLE,
         result=found,
         grids=(grid,),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=lines),),
+        drawings=(Drawing(stem=NAME, draw=partial(figure, drawn), rows=lines),),
+        left_out=without,
     )
 
 

@@ -1,0 +1,1 @@
+"""Guards that stand in a provider's cloud: texts go there, judgements come back."""
