@@ -94,6 +94,7 @@ def test_benchmark_can_override_the_groups_before_it() -> None:
         ("benchmark.view=dirty", "benchmark.view"),
         ("benchmark.per_class=0", "benchmark.per_class"),
         ("benchmark.distractors=some", "benchmark.distractors"),
+        ("benchmark.splits=[base,base]", "benchmark.splits"),
         ("+limt=3", "limt"),
         ("+protocol.anser=score", "protocol.anser"),
         ("+model.engine.gpu=1", "model.engine.gpu"),
@@ -229,6 +230,13 @@ def test_the_slots_for_further_models_are_those_of_the_typed_tree() -> None:
 def test_the_name_of_a_file_cannot_be_given_to_another(group: str) -> None:
     with pytest.raises(ConfigError, match=f"{group}.name: is the name of its file"):
         sweep.plan([f"{group}.name=other"], CONF)
+
+
+def test_the_parser_of_the_released_code_is_for_tracesafe_alone() -> None:
+    line = [*NEEDS["benchmark=ragtruth"], "scoring.parser=released"]
+    with pytest.raises(ConfigError, match=r"^scoring.parser: .* ragtruth is another study"):
+        typed("benchmark=ragtruth", *line)
+    assert typed("scoring.parser=released").scoring.parser == "released"
 
 
 def test_the_models_of_a_build_are_refused_elsewhere() -> None:

@@ -88,7 +88,7 @@ def test_what_is_read(tmp_path: Path) -> None:
 
 
 def test_the_case_of_a_task_type_loses_nothing(tmp_path: Path) -> None:
-    sources = [business("a", task_type="data2txt"), business("b"), business("q", task_type="qa")]
+    sources = [business("a", task_type="DATA2TXT"), business("b"), business("q", task_type="qa")]
     dataset = read(write(tmp_path, [answer("1", "a"), answer("2", "b"), answer("3", "q")], sources))
     assert {s.meta["response"] for s in dataset.samples} == {"1", "2"}
 
@@ -160,6 +160,7 @@ GOOD = answer("1", "a")
         ([GOOD, GOOD], SOURCES, "response.jsonl:2: the same text"),
         ([GOOD], [*SOURCES, business("a")], "source_info.jsonl:5: source_id: a stands twice"),
         ([GOOD], [business("a", source_info="text")], "source_info: 'text' should be an object"),
+        ([GOOD], [*SOURCES, business("c", task_type="Data2text")], ":5: task_type: 'Data2text'"),
         ([GOOD], SOURCES[2:], "neither this nor any other line has the task_type Data2txt"),
         ([GOOD | {"split": "train"}], SOURCES, "Try benchmark.split=train"),
         ([], SOURCES, "empty"),

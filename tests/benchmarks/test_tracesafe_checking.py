@@ -16,7 +16,16 @@ from sklearn.metrics import cohen_kappa_score
 from trace.benchmarks.tracesafe import agreement, card
 from trace.benchmarks.tracesafe.bfcl import BaseTrajectory
 from trace.benchmarks.tracesafe.build import Options, OwnSet, build
-from trace.benchmarks.tracesafe.checking import TURNED_DOWN, Checked, Judgement, read, settle
+from trace.benchmarks.tracesafe.checking import (
+    TURNED_DOWN,
+    Checked,
+    Judgement,
+    Settled,
+    most_asked,
+    patience,
+    read,
+    settle,
+)
 from trace.benchmarks.tracesafe.matching import Place, Shape
 from trace.benchmarks.tracesafe.mutators.registry import MUTATORS
 from trace.benchmarks.tracesafe.taxonomy import TAXONOMY
@@ -115,10 +124,29 @@ def test_the_same_replies_give_the_same_bytes_and_a_larger_set_contains_the_smal
 
 def test_a_class_that_is_never_suitable_has_no_records(bases: tuple[BaseTrajectory, ...]) -> None:
     judge = Script(lambda r: _no(r) if r.sample.startswith("DataLeak:") else _yes(r))
-    own = build(bases[:12], Options(per_class=5), check=judge)
+    own = build(bases[:4], Options(per_class=5), check=judge)
     assert not any(r["golden_meta"]["category"] == "DataLeak" for r in own.records)
     assert own.suitable["DataLeak"] == 0
     assert "DataLeak: 0 records exist, fewer than the 5 asked." in own.notes
+
+
+@pytest.mark.parametrize("reply", ['{"suitable": false}', "It is suitable."])
+def test_a_class_is_given_up_when_hardly_a_call_suits(
+    bases: tuple[BaseTrajectory, ...], reply: str
+) -> None:
+    judge = Script(lambda r: reply if r.sample.startswith("DataLeak:") else _yes(r))
+    own = build(bases[:40], Options(per_class=4), check=judge)
+    asked = [c for c in own.checked if c.class_name == "DataLeak"]
+    assert patience(4) == 50 <= len(asked) <= most_asked(4)
+    assert len(asked) < 54 < own.suitable["DataLeak"]  # it had many more
+    silent = "" if "false" in reply else f", {len(asked)} without a verdict"
+    assert (
+        f"The Check judge was asked no more about DataLeak (0 of {len(asked)} calls "
+        f"suitable{silent}): fewer than one call in 20 suits." in own.notes
+    )
+    assert Counter(r["golden_meta"]["category"] for r in _mutants(own)) == {
+        name: 4 for name in MUTATORS if name != "DataLeak"
+    }
 
 
 def test_no_verdict_is_neither_yes_nor_no(bases: tuple[BaseTrajectory, ...]) -> None:
@@ -271,13 +299,60 @@ def test_asking_about_what_is_chosen_gives_what_asking_about_all_gives(
         return json.dumps({"suitable": suitable, "reason": ""})
 
     judge = Script(say)
-    chosen, checked = settle({"DataLeak": places}, choose, lambda *_: shown, judge)
+    settled = settle({"DataLeak": places}, choose, lambda *_: shown, judge, per_class=count)
+    checked = settled.checked
     expected = choose("", [p for p in places if fine[p.index]])
-    assert [p.index for p in chosen["DataLeak"]] == [p.index for p in expected]
+    assert [p.index for p in settled.chosen["DataLeak"]] == [p.index for p in expected]
+    assert settled.given_up == ()
     assert len(checked) == len(set(judge.asked)) == len(judge.asked)
     if expected and len(expected) == count:  # nobody behind the last one is asked about
         last = max(p.index * 7 % 31 for p in expected)
         assert all(c.place.index * 7 % 31 <= last for c in checked)
+
+
+def _settled(
+    fine: set[int], count: int, choose: Callable[[str, Sequence[Place]], list[Place]]
+) -> Settled:
+    """Of 400 places, of which `fine` are suitable."""
+    step = {"role": "agent", "content": {"name": "t", "arguments": {}}}
+    shown = Trajectory.from_json(
+        {"user_query": "q", "tool_lists": [{"name": "t"}], "trace": [step] * 400,
+         "agent_model": ""}, "x"
+    )  # fmt: skip
+
+    def say(request: Request) -> str:
+        return json.dumps({"suitable": int(request.sample.rpartition(":")[2]) in fine})
+
+    places = [_place(i) for i in range(400)]
+    return settle({"DataLeak": places}, choose, lambda *_: shown, Script(say), per_class=count)
+
+
+def test_a_choice_that_keeps_nothing_has_a_limit_too() -> None:
+    """As many suitable ones as it likes are found, and it never settles on them."""
+
+    def choose(_: str, left: Sequence[Place]) -> list[Place]:
+        return sorted(left, key=lambda p: digest([len(left), p.index]))[:3]
+
+    settled = _settled(set(range(0, 400, 10)), 3, choose)
+    assert settled.given_up == ("DataLeak",)
+    assert 20 * 3 < len(settled.checked) <= most_asked(3) == 63
+    assert all(p.index % 10 == 0 for p in settled.chosen["DataLeak"])
+    assert len(settled.chosen["DataLeak"]) == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.integers(0, 399)), st.integers(1, 12))
+def test_what_is_asked_has_a_limit(fine: set[int], count: int) -> None:
+    settled = _settled(fine, count, lambda _, left: list(left[:count]))
+    asked = {c.place.index for c in settled.checked}
+    assert len(asked) <= most_asked(count)
+    found = [p.index for p in settled.chosen["DataLeak"]]
+    assert found == sorted(asked & fine)[:count]
+    if settled.given_up:
+        assert len(asked) >= patience(count)
+        assert len(asked & fine) < len(asked) / 20
+    else:
+        assert len(found) == min(count, len(fine))
 
 
 def _pairs(
@@ -333,8 +408,6 @@ def test_kappa_against_another_implementation(table: tuple[int, int, int, int]) 
     b = [True] * both + [False] * first + [True] * second + [False] * neither
     expected = cohen_kappa_score(a, b)
     assert kappa["value"] == pytest.approx(expected)
-    resampled = agreement._kappas(np.array([table], dtype=float))
-    assert resampled[0] == pytest.approx(expected)
 
 
 def test_calls_of_one_source_are_no_independent_witnesses() -> None:

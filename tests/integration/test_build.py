@@ -92,7 +92,7 @@ def test_the_same_command_gives_the_same_bytes_and_another_seed_other_records(
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        ("benchmark.path=x.jsonl", "benchmark.base=FILE"),
+        ("benchmark.path=README.md", "benchmark.base=FILE"),
         ("limit=3", "benchmark.per_class=3"),
         ("stage=half", "no stage of the build"),
         ("benchmark.base=nowhere.jsonl", "does not exist"),
@@ -130,6 +130,8 @@ def test_check_judges_and_a_rewording_model_take_part(door: Door, tmp_path: Path
     assert len(suitable) == 48  # every mutant was found suitable, none that was not is there
     assert {c["check"]["status"] for c in checks} == {"ok", "unparsable"}
     assert "## Check judges" in (ran.folder / "card.md").read_text("utf-8")
+    read = load(config.TraceSafe(path=str(ran.folder)), limit=None, seed=0)
+    assert len(read.samples) == 52  # checks.jsonl beside it is no data
     before = {p.name: p.read_bytes() for p in ran.folder.iterdir() if p.name != "manifest.json"}
     logged = sorted((tmp_path / "outputs/completions").rglob("*.jsonl"))
     again = door(*line)
@@ -148,6 +150,37 @@ def test_an_agent_that_does_no_task_well_builds_nothing_and_says_why(
     assert "mock was given 3 tasks of BFCL and did 0 accurately" in ran.err
     assert not (tmp_path / "outputs/runs").exists()
     assert list((tmp_path / "outputs/completions").rglob("*.jsonl"))  # what it said is kept
+
+
+@pytest.mark.parametrize("reply", [{"suitable": False, "reason": "odd"}, "I cannot tell."])
+def test_a_judge_that_finds_nothing_suitable_builds_nothing_and_is_soon_asked_no_more(
+    door: Door, tmp_path: Path, reply: object
+) -> None:
+    line = [*SMALL, "benchmark.builder.check=mock",
+            f"benchmark.builder.check.replies={_says(tmp_path / 'a', reply)}"]  # fmt: skip
+    ran = door(*line)
+    assert ran.status == 2
+    (asked, unread) = map(
+        int,
+        re.findall(r"about (\d+) calls and found none suitable; (\d+) of its", ran.err)[0],
+    )
+    assert 12 * 50 <= asked <= 12 * 54
+    assert unread == (0 if isinstance(reply, dict) else asked)
+    assert "The Check judge was asked no more about" in ran.out
+    assert not (tmp_path / "outputs/runs").exists()
+    assert list((tmp_path / "outputs/completions").rglob("*.jsonl"))
+    planned = door(*line, "dry_run=true").out
+    assert "at least 48 requests, one a chosen call, and at most 1,008:" in planned
+
+
+def test_base_trajectories_that_take_no_fault_build_nothing(door: Door, tmp_path: Path) -> None:
+    trace = {"user_query": "Hello.", "tool_lists": [], "agent_model": "someone",
+             "trace": [{"role": "user", "content": "Hello."}]}  # fmt: skip
+    (tmp_path / "base.json").write_text(json.dumps([trace]), "utf-8")
+    ran = door("task=build", f"benchmark.base={tmp_path / 'base.json'}")
+    assert ran.status == 2
+    assert "nothing can be built" in ran.err
+    assert not (tmp_path / "outputs/runs").exists()
 
 
 def test_a_mock_with_rates_takes_no_part(door: Door) -> None:

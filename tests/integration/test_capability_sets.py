@@ -230,7 +230,7 @@ def test_too_many_answers_without_a_grade_end_with_status_1(door: Door, study: S
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        (["benchmark.path=/no/such.csv"], "benchmark.path: /no/such.csv cannot be read"),
+        (["benchmark.path=/no/such.csv"], "benchmark.path: /no/such.csv does not exist"),
         (["condition=few_shot"], "Use condition=plain"),
         (["protocol.answer=score"], "protocol.answer: is not read by strongreject"),
         (["model.replies=null", "model.rates={default: 1}"], "model.replies=FILE"),
@@ -250,6 +250,12 @@ def test_a_judge_has_to_be_named(door: Door, study: Study) -> None:
     assert "benchmark.judge: no value" in refused(door(*without))
     sweetened = [a.replace("model@benchmark.judge", "benchmark.judge") for a in study.line]
     assert door(*sweetened).status == 0
+
+
+def test_a_judge_of_the_family_it_judges_is_warned_of(door: Door, study: Study) -> None:
+    kin = ["model.family=Ours", "benchmark.judge.family=Ours"]
+    assert "both of the family Ours" in door(*study.line, *kin).out
+    assert "both of the family" not in door(*study.line, kin[0], "benchmark.judge.family=Other").out
 
 
 def test_a_dry_run_says_what_both_models_are_asked(

@@ -193,7 +193,8 @@ def test_files_are_complete_and_the_same_bytes_again(
     compared: tuple[Path, str], door: Door, outputs: Path, tmp_path: Path
 ) -> None:
     folder, out = compared
-    files = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    files = found - {Path(".lock")}
     pictures = {path.with_suffix(".csv") for path in files if path.suffix == ".png"}
     assert len(pictures) == 13
     assert pictures < files
@@ -293,3 +294,37 @@ def test_what_cannot_be_compared_is_said_in_one_message(door: Door, outputs: Pat
     assert "no finished run matches" in nothing.err
     assert "judge_0" in nothing.err
     assert "Traceback" not in nothing.err
+
+
+def test_what_would_be_misread_is_said(door: Door, tmp_path: Path) -> None:
+    """Another limit, another case, a model without a score; and a name that no judge has."""
+    asked = ("model=mock", "model.rates={default: 0.7}", "scoring.bootstrap_draws=100")
+    for name, protocol, limit in (("a", "schema", 3), ("b", "schema", 3), ("a", "coarse", 2)):
+        made = door(*asked, f"model.name={name}", f"protocol={protocol}", f"limit={limit}")
+        assert made.status == 0, made.err
+    table = tmp_path / "scores.csv"
+    table.write_text("benchmark,model,score\nX,A,0.61\nX,zz,40\n", "utf-8")
+    compare = ("task=compare", f"runs={tmp_path}/outputs/runs/**", "scoring.bootstrap_draws=100")
+    ran = door(*compare, f"task.capability={table}", "task.check_judge=b")
+    assert ran.status == 0, ran.err
+    tables = (ran.folder / "tables.md").read_text("utf-8")
+    said = (
+        "asked of different samples (schema 39, coarse 26; ",
+        "A in the table is not a of the runs",
+        "no run under schema is of zz",
+        "the table has no score of a, b",
+        "may be on two scales",
+    )
+    for sentence in said:
+        assert sentence in ran.out
+        assert sentence in tables
+    assert "judges or protocols left out, said in tables.md: " in ran.out
+    assert "- left out: coarse: b was not run under it" in tables
+    assert result(ran.folder)["left_out"]["check_rank"] == ["coarse: b was not run under it"]
+    for more in ((), ("dry_run=true",)):
+        wrong = door(*compare, "task.check_judge=zzz", *more)
+        assert wrong.status == 2
+        assert "task.check_judge: 'zzz' is none of the judges of these runs" in wrong.err
+        assert "Name one of a, b;" in wrong.err
+        missing = door(*compare, "task.capability=/nope", *more)
+        assert (missing.status, "/nope" in missing.err) == (2, True)

@@ -47,8 +47,13 @@ def make(tmp_path: Path) -> Make:
         samples: int = 4,
         task: str = "evaluate",
         benchmark: str = "tracesafe",
+        answer: str = "generate",
+        does: dict[str, Any] | None = None,
+        sampling: dict[str, Any] | None = None,
+        source: str | None = None,
     ) -> Path:
-        name = f"{protocol}-{data}{prompt}{epochs}{samples}{parser}{variant}"
+        made_of = (protocol, data, prompt, epochs, samples, parser, variant, answer, does, sampling)
+        name = hashlib.sha256(repr((*made_of, source)).encode()).hexdigest()[:12]
         folder = tmp_path / "outputs" / "runs" / benchmark / model / condition / name
         folder.mkdir(parents=True)
         records, counts = [], [[0, 0, 0], [0, 0, 0]]
@@ -76,20 +81,23 @@ def make(tmp_path: Path) -> Make:
         config = {
             "task": {"name": task},
             "benchmark": {"name": benchmark, "view": "clean"},
-            "condition": {"name": condition},
+            "condition": {"name": condition} | (does or {}),
             "protocol": {
                 "name": protocol,
                 "answers": "binary",
-                "answer": "generate",
+                "answer": answer,
                 "variant": variant,
             },
             "model": {"name": model, "kind": "general", "family": "F", "parameters": 1.0},
+            "sampling": {"temperature": 0.0, "top_p": 1.0, "max_new_tokens": 1024, "seed": 42}
+            | (sampling or {}),
             "scoring": {"parser": parser},
             "epochs": epochs,
         }
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
         run_id = hashlib.sha256(str(folder).encode()).hexdigest()
         manifest = {"run": run_id, "data": {"f": data}, "prompt": prompt, "ended": "now"}
+        manifest["model"] = {"source": source}
         (folder / "manifest.json").write_text(json.dumps(manifest))
         shown = {"labels": ["Safe", "Unsafe"], "counts": counts}
         metrics = {"metrics": {}, "breakdowns": {"confusion": shown}}
@@ -222,6 +230,8 @@ def test_damaged_files_are_refused(make: Make, tmp_path: Path, name: str, conten
         ({"prompt": "q"}, "differ in their prompt under schema", "other prompt"),
         ({"samples": 2}, "differ in their samples under schema", "other samples"),
         ({"benchmark": "evidence"}, "differ in their benchmark", "other benchmark"),
+        ({"sampling": {"temperature": 1.0}}, "sampling under schema", "other sampling"),
+        ({"sampling": {"max_new_tokens": 5}}, "sampling under schema", "other sampling"),
     ],
 )
 def test_runs_that_are_not_comparable(
@@ -263,8 +273,48 @@ def test_what_is_comparable(make: Make, tmp_path: Path) -> None:
 def test_one_judge_twice_under_a_protocol(make: Make, tmp_path: Path) -> None:
     make("a")
     make("a", epochs=2)
-    with pytest.raises(DataError, match="a stands 2 times under schema"):
+    with pytest.raises(DataError, match=r"a stands 2 times under schema.*model\.name=NAME"):
         gather(everything(tmp_path))
     names = [run.name for run in gather(everything(tmp_path), mixed=True).runs]
     assert len(set(names)) == 2
     assert all("#" in name for name in names)
+
+
+def test_what_the_sampling_does_not_change(make: Make, tmp_path: Path) -> None:
+    """Greedy tokens have no seed, and where labels are scored nothing is written."""
+    make("a")
+    make("b", sampling={"top_p": 0.5, "seed": 1})
+    make("a", answer="score")
+    make("b", answer="score", sampling={"temperature": 1.0, "max_new_tokens": 5})
+    assert gather(everything(tmp_path)).notes == ()
+
+
+def test_a_condition_is_named_by_what_it_does(make: Make, tmp_path: Path) -> None:
+    """Neither a plain one that is not, nor two that share a name, stand with the others."""
+    make("a")
+    make("a", does={"tokens": 6000})
+    make("a", does={"examples": 2, "reason_first": True})
+    gathered = gather(everything(tmp_path))
+    assert {run.name for run in gathered.runs} == {
+        "a", "a (6000 tokens)", "a (reason_first, 2 examples)"
+    }  # fmt: skip
+    assert gathered.notes == ()
+    make("a", condition="needle", does={"tokens": 6000})
+    make("b", condition="needle", does={"tokens": 9000})
+    with pytest.raises(DataError, match=r"condition under schema \(needle\)"):
+        gather(everything(tmp_path))
+
+
+def test_two_models_of_one_name(make: Make, tmp_path: Path) -> None:
+    make("hf", source="x/small")
+    make("hf", "binary", source="x/large")
+    with pytest.raises(DataError, match=r"weights under the name hf.*model\.name=NAME"):
+        gather(everything(tmp_path))
+
+
+def test_other_data_of_a_model_is_no_second_run(make: Make, tmp_path: Path) -> None:
+    make("a")
+    make("b")
+    make("a", data="xyz")
+    runs = gather(everything(tmp_path), mixed=True).runs
+    assert {run.name for run in runs} == {"a", "b", "a (other data)"}

@@ -57,6 +57,14 @@ def _(engine: config.OpenAIEngine, settings: config.Model) -> Model:
 
 
 @make.register
+def _(engine: config.CloudEngine, settings: config.Model) -> Model:
+    from trace.models.cloud.engine import CloudModel
+    from trace.models.cloud.providers import service_of
+
+    return CloudModel(settings, service_of(settings))
+
+
+@make.register
 def _(engine: config.VllmEngine, settings: config.Model) -> Model:
     from trace.models.vllm.engine import VllmModel
 

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
@@ -16,8 +16,14 @@ from huggingface_hub.file_download import repo_folder_name
 
 from trace import config
 
-OPTIONAL = ("bitsandbytes", "vllm")
-"""Packages that some engines need and that are not always installed."""
+SDKS: Mapping[type[config.Engine], tuple[str, str]] = {
+    config.BedrockEngine: ("boto3", "boto3"),
+    config.AzureEngine: ("azure.ai.contentsafety", "azure-ai-contentsafety"),
+    config.ModelArmorEngine: ("google.cloud.modelarmor", "google-cloud-modelarmor"),
+}
+"""The module and the package of the SDK that an engine needs."""
+OPTIONAL = ("bitsandbytes", "vllm", *(module for module, _ in SDKS.values()))
+"""Modules that some engines need and that are not always installed."""
 OVERHEAD = 1.2
 """Memory of inference, in that of the weights: Anthony et al., Transformer Math 101 (2023)."""
 
@@ -65,6 +71,9 @@ def missing_package(engine: config.Engine, machine: Machine) -> str | None:
     """What has to be installed before the engine can start; None if nothing."""
     if isinstance(engine, config.VllmEngine) and "vllm" not in machine.packages:
         return "the package vllm is not installed"
+    module, package = SDKS.get(type(engine), ("", ""))
+    if module and module not in machine.packages:
+        return f"the package {package} is not installed"
     quantised = isinstance(engine, config.HfEngine) and engine.quantisation != "none"
     if quantised and "bitsandbytes" not in machine.packages:
         return "model.engine.quantisation: the package bitsandbytes is not installed"
@@ -102,7 +111,7 @@ def this_machine(ids: Iterable[str] = ()) -> Machine:
         if hasattr(os, "sysconf")
         else None,
         gpu_memory=_gpu_memory(),
-        packages=frozenset(name for name in OPTIONAL if importlib.util.find_spec(name)),
+        packages=frozenset(filter(_installed, OPTIONAL)),
         environment=frozenset(name for name, value in os.environ.items() if value),
         weights=frozenset(filter(_on_disk, ids)),
         hub_token=get_token() is not None,
@@ -132,6 +141,14 @@ def _(engine: config.OpenAIEngine, settings: config.Model, machine: Machine) -> 
     if key is not None and key not in machine.environment:
         return Verdict(runs=False, reason=f"the environment variable {key} is not set")
     return Verdict(runs=True)
+
+
+@_verdict.register
+def _(engine: config.CloudEngine, settings: config.Model, machine: Machine) -> Verdict:
+    key = getattr(settings, "api_key_env", None)
+    if key is not None and key not in machine.environment:
+        return Verdict(runs=False, reason=f"the environment variable {key} is not set")
+    return Verdict(runs=True, reason="its provider is asked, who has to be paid")
 
 
 @_verdict.register
@@ -198,6 +215,14 @@ def _gpu_memory() -> tuple[int, ...]:
 def is_folder(name: str) -> bool:
     """Whether an id is a place on the disk, and no name on the hub."""
     return name.startswith((".", "/", "~")) or name.count("/") > 1 or Path(name).is_dir()
+
+
+def _installed(module: str) -> bool:
+    """Whether a module is there; of one inside a package that is not, `find_spec` only fails."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _on_disk(name: str) -> bool:

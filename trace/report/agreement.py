@@ -9,7 +9,7 @@ import numpy as np
 
 from trace.records import Json, Verdict
 from trace.report.entry import Metric, from_estimate, with_interval
-from trace.report.grid import Grid
+from trace.report.grid import Grid, decimal
 from trace.stats.agreement import Kind, agreement, agreement_interval, by_pair
 
 TITLES: Mapping[Kind, str] = {
@@ -76,9 +76,5 @@ def _cells(grid: Grid, metric: Metric) -> list[tuple[str, ...]]:
     if metric["value"] is None:
         return [("–" + grid.mark(metric["reason"]),), (str(metric["n"]),)]
     low, high = metric["low"], metric["high"]
-    interval = "" if low is None else f"({_signed(low)} to {_signed(high)})"
-    return [(_signed(metric["value"]), interval), (str(metric["n"]),)]
-
-
-def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    interval = "" if low is None else f"({decimal(low)} to {decimal(high)})"
+    return [(decimal(metric["value"]), interval), (str(metric["n"]),)]

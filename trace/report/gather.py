@@ -16,6 +16,8 @@ from trace.tracking.rundir import LOCK
 OTHERS = ("dataset.jsonl", "compare.json", "audit.json")
 """What the other tasks write; their folders are no runs."""
 
+RENAME = "Different models are told apart by their names: model.name=NAME when they are run."
+
 EXAMPLE = "runs='outputs/runs/tracesafe/**'"
 
 
@@ -32,8 +34,9 @@ def gather(patterns: str, *, mixed: bool = False) -> Gathered:
     """Finds, reads and checks the runs that `patterns` match.
 
     Runs are comparable when they are of one benchmark and have the same data fingerprint; within
-    one protocol and variant, the same prompt hash and the same samples; and when no model stands
-    twice under one protocol.
+    one protocol and variant, the same prompt hash, the same samples, the same sampling and the same
+    contents of the condition; when no model stands twice under one protocol, and none has the name
+    of another.
 
     Args:
         patterns: globs separated by spaces; `**` means any depth.
@@ -98,13 +101,21 @@ def _names(paths: Sequence[Path]) -> str:
     return ", ".join(map(str, paths[:4])) + more
 
 
+def _setting(what: str) -> Callable[[Run], Hashable]:
+    return lambda run: run.settings.get(what)
+
+
 def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
     """The runs, those outside the largest comparable group marked; and a sentence a difference."""
     notes: list[str] = []
     marks: dict[Path, list[str]] = defaultdict(list)
 
     def same(
-        of: Iterable[Run], value: Callable[[Run], Hashable], what: str, within: str = ""
+        of: Iterable[Run],
+        value: Callable[[Run], Hashable],
+        what: str,
+        within: str = "",
+        instead: str = "",
     ) -> None:
         groups: dict[Hashable, list[Run]] = defaultdict(list)
         for run in of:
@@ -115,7 +126,7 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         notes.append(
             f"the runs differ in their {what}{within}: "
             + " against ".join(_names([run.path for run in group]) for group in (largest, *others))
-            + "."
+            + f".{instead}"
         )
         for run in (run for group in others for run in group):
             marks[run.path].append(f"other {what}")
@@ -129,13 +140,20 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         within = f" under {protocol}" + (f" ({variant})" if variant else "")
         same(group, lambda run: run.prompt, "prompt", within)
         same(group, lambda run: frozenset(o.id for o in run.observations), "samples", within)
-    twins: dict[tuple[str, str], list[Run]] = defaultdict(list)
+        for what in ("condition", "sampling", "normalise"):
+            same(group, _setting(what), what, within)
+    named: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        twins[run.name, run.protocol].append(run)
-    for (name, protocol), group in twins.items():
+        named[run.model].append(run)
+    for name, group in named.items():
+        same(group, lambda run: run.weights, "weights", f" under the name {name}", f" {RENAME}")
+    twins: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+    for run in runs:
+        twins[run.name, run.protocol, *marks[run.path]].append(run)
+    for (name, protocol, *_), group in twins.items():
         if len(group) > 1:
             paths = _names([run.path for run in group])
-            notes.append(f"{name} stands {len(group)} times under {protocol}: {paths}.")
+            notes.append(f"{name} stands {len(group)} times under {protocol}: {paths}. {RENAME}")
             for run in group:
                 marks[run.path].append(f"#{run.digest[:8]}")
     return [replace(run, marks=tuple(marks[run.path])) for run in runs], notes

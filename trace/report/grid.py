@@ -110,6 +110,11 @@ def percent(fraction: float, *, signed: bool = False) -> str:
     return ("+" if signed and fraction > 0 else "") + text.replace("-", "−")
 
 
+def decimal(value: float) -> str:
+    """A coefficient with two decimals and a real minus sign."""
+    return f"{value:.2f}".replace("-", "−")
+
+
 def escape(text: str) -> str:
     """What Markdown or HTML would read as markup, made plain; an underscore in a word is plain."""
     marks = r"[\\`*\[\]<>|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"

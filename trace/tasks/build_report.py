@@ -12,7 +12,7 @@ from rich.text import Text
 
 from trace.benchmarks.tracesafe import card
 from trace.benchmarks.tracesafe.build import OwnSet
-from trace.report.grid import percent
+from trace.report.grid import decimal, percent
 
 _REASONS = 3  # shown a class; the manifest has them all
 
@@ -33,7 +33,7 @@ def about_models(
         share, kappa = checks["agreement"]["share"], checks["agreement"]["kappa"]
         said.append(
             f"The two judges agree on {_interval(share, percent)}%, Cohen's kappa "
-            f"{_interval(kappa, _decimal)}"
+            f"{_interval(kappa, decimal)}"
         )
     if rewordings is not None:
         used = sum(row["used"] for row in rewordings.values())
@@ -44,10 +44,6 @@ def about_models(
         of = "".join(f"; {n}: {reason}" for reason, n in why.most_common(_REASONS))
         said.append(f"rewordings: {used} of {asked} are used{of}")
     return said
-
-
-def _decimal(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
 
 
 def _interval(metric: Mapping[str, Any], form: Callable[[float], str]) -> str:

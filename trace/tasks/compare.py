@@ -27,10 +27,11 @@ from trace.report.compare import (
     subsample,
     table,
 )
-from trace.report.compare.judged import How, Judge, measure, usual
+from trace.report.compare.judged import How, Judge, blocks, measure, usual
 from trace.report.compare.scores import Scores, read_scores
 from trace.report.compare.section import Section
 from trace.report.gather import EXAMPLE, Gathered, gather
+from trace.report.grid import escape
 from trace.report.judged import unscored_as
 from trace.report.plan import Plan
 from trace.tracking.files import write_json, write_text
@@ -53,13 +54,10 @@ def run(settings: config.Root, *, group: str | None) -> None:
     """
     task = settings.task
     assert isinstance(task, config.Compare)
-    if settings.runs is None:
-        raise ConfigError(f"runs: no value. Say which runs are compared: {EXAMPLE}.")
     console = Console(highlight=False)
     check_writable(settings.output_dir)
+    gathered, scores = read_input(settings.runs, task)
     capability = None if task.capability is None else Path(task.capability).expanduser()
-    scores = None if capability is None else read_scores(capability)
-    gathered = gather(settings.runs, mixed=task.mixed)
     how = How(
         unscored=unscored_as(settings.scoring.unscored),
         draws=settings.scoring.bootstrap_draws,
@@ -85,27 +83,52 @@ def run(settings: config.Root, *, group: str | None) -> None:
         write_json(run_dir.path / "manifest.json", completed(manifest))
         tracker.metrics({"metrics": {one.name: one.result for one in done}})
         tracker.artifact(run_dir.path)
-    for note in notes(gathered, judges):
+    for note in notes(gathered, judges, done):
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     for grid in done[0].grids:
         console.print(grid.terminal())
     for section in done:
         if section.reason:
             console.print(f"{section.title}: {section.reason}", markup=False, soft_wrap=True)
+    if parts := [one.title for one in done if one.left_out and not one.reason]:
+        told = "judges or protocols left out, said in tables.md"
+        console.print(f"{told}: {'; '.join(parts)}", markup=False, soft_wrap=True)
     console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
 
 
 def plan(settings: config.Root) -> Plan:
-    """What `run` would do: the runs are gathered and checked, nothing is computed."""
+    """What `run` would do: the input is read and checked, nothing is computed.
+
+    Raises:
+        TraceError: what `run` would refuse, too.
+    """
     task = settings.task
     assert isinstance(task, config.Compare)
-    if settings.runs is None:
-        raise ConfigError(f"runs: no value. Say which runs are compared: {EXAMPLE}.")
-    gathered = gather(settings.runs, mixed=task.mixed)
+    gathered, _ = read_input(settings.runs, task)
     return Plan(
         what=f"compare {len(gathered.runs)} runs under {settings.output_dir}/compare",
         notes=gathered.notes,
     )
+
+
+def read_input(runs: str | None, task: config.Compare) -> tuple[Gathered, Scores | None]:
+    """The runs, and the table of scores if there is one.
+
+    Raises:
+        ConfigError: there is no pattern of runs, or none of them is of `task.check_judge`.
+        DataError: the runs or the table cannot be read, or the runs are not comparable.
+    """
+    if runs is None:
+        raise ConfigError(f"runs: no value. Say which runs are compared: {EXAMPLE}.")
+    scores = None if task.capability is None else read_scores(Path(task.capability).expanduser())
+    gathered = gather(runs, mixed=task.mixed)
+    names = {name for one in gathered.runs for name in (one.model, one.name)}
+    if task.check_judge is not None and task.check_judge not in names:
+        raise ConfigError(
+            f"task.check_judge: {task.check_judge!r} is none of the judges of these runs. Name one "
+            f"of {', '.join(sorted(names))}; or leave it out."
+        )
+    return gathered, scores
 
 
 def sections(
@@ -116,7 +139,7 @@ def sections(
     return [
         table.section(judges),
         classes.section(judges, how),
-        confusion.section(alike, how),
+        confusion.section(alike),
         dangers.section(alike, how),
         size.section(alike),
         plane.section(alike),
@@ -130,9 +153,9 @@ def sections(
     ]
 
 
-def notes(gathered: Gathered, judges: Sequence[Judge]) -> list[str]:
+def notes(gathered: Gathered, judges: Sequence[Judge], done: Sequence[Section]) -> list[str]:
     """What has to be said beside the numbers."""
-    said = list(gathered.notes)
+    said = [*gathered.notes, *sizes(judges)]
     if aside := len(judges) - len(usual(judges)):
         said.append(
             f"{aside} of {len(judges)} runs ask in another way; they stand in the main table and "
@@ -142,15 +165,34 @@ def notes(gathered: Gathered, judges: Sequence[Judge]) -> list[str]:
         said.append(
             "Where a run has several epochs, the first is counted: n is the number of samples."
         )
-    return said
+    return [*said, *(note for one in done for note in one.notes)]
+
+
+def sizes(judges: Sequence[Judge]) -> list[str]:
+    """A sentence if the protocols were not asked of the same samples, as with another limit."""
+    asked: dict[str, set[str]] = {}
+    for protocol, block in blocks(usual(judges)).items():
+        asked[protocol] = {o.id for judge in block for o in judge.run.once}
+    if len({frozenset(ids) for ids in asked.values()}) < 2:
+        return []
+    counts = ", ".join(f"{protocol} {len(ids)}" for protocol, ids in asked.items())
+    common = len(set.intersection(*asked.values()))
+    return [
+        f"The protocols were asked of different samples ({counts}; {common} in common): a "
+        "difference between them may be one of the samples."
+    ]
 
 
 def write(
     folder: Path, gathered: Gathered, judges: Sequence[Judge], done: Sequence[Section]
 ) -> None:
     """Writes everything but the manifest."""
-    said = notes(gathered, judges)
-    text = ["# Comparison", *(f"- {note}" for note in said), *(one.markdown() for one in done)]
+    said = notes(gathered, judges, done)
+    text = [
+        "# Comparison",
+        *(f"- {escape(note)}" for note in said),
+        *(one.markdown() for one in done),
+    ]
     write_text(folder / "tables.md", "\n\n".join(text) + "\n")
     runs = [
         {
@@ -165,7 +207,13 @@ def write(
     analyses = {one.name: one.result for one in done}
     write_json(
         folder / "compare.json",
-        {"schema": SCHEMA, "notes": said, "runs": runs, "analyses": analyses},
+        {
+            "schema": SCHEMA,
+            "notes": said,
+            "runs": runs,
+            "analyses": analyses,
+            "left_out": {one.name: list(one.left_out) for one in done if one.left_out},
+        },
     )
     (folder / "figures").mkdir(exist_ok=True)
     for drawing in (drawing for one in done for drawing in one.drawings):

@@ -39,7 +39,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     check_writable(settings.output_dir)
     inquiry = begun(settings)
     benchmark, prompt_set = inquiry.benchmark, inquiry.prompts
-    notes = (*prompt_set.notes, scores.DEFINITION)
+    notes = (*prompt_set.notes, scores.DEFINITION, *kin(settings.model, benchmark.judge))
     origin = {"data": dict(prompt_set.fingerprint), **inquiry.prepare()}
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
@@ -83,6 +83,16 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console.print(tables.by_category(result["breakdowns"]["category"]).terminal())
     console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
     refuse_unscored(settings, outcomes)
+
+
+def kin(model: config.Model, judge: config.Model) -> tuple[str, ...]:
+    """What has to be said of a judge that is related to the model it judges."""
+    if model.family is None or model.family != judge.family:
+        return ()
+    return (
+        f"The judge {judge.name} and the model {model.name} are both of the family {model.family}: "
+        "judges can favour their own.",
+    )
 
 
 def plan(settings: config.Root) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,9 +108,27 @@ def test_without_a_name_or_with_a_wrong_one_it_says_what_to_type() -> None:
     judges = [exactly("a", _all(3)), exactly("b", _all(4))]
     assert "task.check_judge=NAME" in str(check_rank.section(judges, None, HOW).reason)
     assert check_rank.section(judges, "c", HOW).reason == (
-        "c (task.check_judge) is beside no other judge under any protocol; there are a, b"
+        "c (task.check_judge) has no rank (fine: c was not run under it)"
     )
     assert "beside no other judge" in str(check_rank.section(judges[:1], "a", HOW).reason)
+
+
+def test_one_of_several_runs_of_a_model_is_not_picked() -> None:
+    """A name in tables is of one run; the model alone means none of them."""
+    mixed = [exactly("a", _all(n), marks=(f"#{n}",), path=Path(str(n))) for n in (3, 9)]
+    judges = [*mixed, exactly("b", _all(6))]
+    assert "name one of a (#9), a (#3)" in check_rank.ranks(judges, "a", HOW)["reason"]
+    found = check_rank.ranks(judges, "a (#3)", HOW)["fine"]
+    assert (found["judge"], found["mean_rank"]) == ("a (#3)", 3.0)
+
+
+def test_a_protocol_without_the_judge_is_said() -> None:
+    judges = [exactly(name, _all(n), protocol=protocol) for protocol, name, n in
+              (("binary", "own", 9), ("binary", "a", 5), ("coarse", "a", 5),
+               ("schema", "own", 5))]  # fmt: skip
+    assert check_rank.section(judges, "own", HOW).left_out == (
+        "schema: own is beside no other judge", "coarse: own was not run under it"
+    )  # fmt: skip
 
 
 def test_the_section_shows_and_draws_what_was_found(thirteen: list[Judge]) -> None:

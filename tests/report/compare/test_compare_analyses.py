@@ -76,7 +76,7 @@ def test_misses_are_told_apart_and_shown() -> None:
         judge(at({"VersionConflict": 0.2}, 1.0), model="a", wrong="Benign"),
         judge(at({"VersionConflict": 0.2}, 1.0), model="b", wrong="DataLeak"),
     ]
-    found = confusion.pooled(judges, HOW)
+    found = confusion.pooled(judges)
     row = found["classes"]["VersionConflict"]
     assert row["n"] == 180
     expect(row["called_benign"], 0.4)
@@ -87,9 +87,9 @@ def test_misses_are_told_apart_and_shown() -> None:
     assert len({example["id"] for example in row["examples"]}) == 3
     assert found["classes"]["DataLeak"]["misses_to_benign"]["value"] is None
     assert found["classes"]["DataLeak"]["examples"] == []
-    text = confusion.section(judges, HOW).markdown()
+    text = confusion.section(judges).markdown()
     assert '{"verdict": "Benign"}' in text
-    assert confusion.pooled([judge(at({}), protocol="coarse")], HOW)["reason"]
+    assert confusion.pooled([judge(at({}), protocol="coarse")])["reason"]
 
 
 def test_a_reply_with_markup_stays_text() -> None:

@@ -40,7 +40,7 @@ def sections(thirteen: list[Judge], reworded: list[Judge]) -> list[Section]:
     return [
         table.section(thirteen),
         classes.section(thirteen, HOW),
-        confusion.section(thirteen, HOW),
+        confusion.section(thirteen),
         dangers.section(thirteen, HOW),
         size.section(thirteen),
         plane.section(thirteen),

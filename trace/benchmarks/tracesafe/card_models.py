@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trace.records import Json
-from trace.report.grid import escape, percent
+from trace.report.grid import decimal, escape, percent
 
 NOBODY = "No model wrote or judged any of it."
 _ROLES = {
@@ -74,9 +74,9 @@ def _kappa(metric: Mapping[str, Any]) -> str:
     if metric["value"] is None:
         return f"Cohen's kappa is undefined: {metric['reason']}."
     if metric["low"] is None:
-        return f"Cohen's kappa is {metric['value']:.2f}."
-    ends = f"{metric['low']:.2f} to {metric['high']:.2f}"
-    return f"Cohen's kappa is {metric['value']:.2f} ({ends}, 95%, resampled by source)."
+        return f"Cohen's kappa is {decimal(metric['value'])}."
+    ends = f"{decimal(metric['low'])} to {decimal(metric['high'])}"
+    return f"Cohen's kappa is {decimal(metric['value'])} ({ends}, 95%, resampled by source)."
 
 
 def _rewordings(rewordings: Mapping[str, Any]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -33,12 +34,7 @@ class Aegis(Guard):
     The answer is written, not scored: only its codes tell that caution is all there is.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories = numbered(
         "O",
         (

@@ -14,6 +14,14 @@ Fit: TypeAlias = Literal["native", "adapted"]
 Reading: TypeAlias = Literal["strict", "loose"]
 """How a third label is read: strict takes it for unsafe, loose for safe."""
 
+EVERY_TARGET: Mapping[Target, Fit] = {
+    "prompt": "native",
+    "response": "native",
+    "reasoning": "adapted",
+    "trajectory": "adapted",
+}
+"""Of a guard made for prompts and answers: the rest is put to it as the assistant's turn."""
+
 SAFE, UNSAFE = "Safe", "Unsafe"
 """The labels of the protocol binary, which every guard answers."""
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from trace.judging.guards.answers import verdict_of
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -97,12 +98,7 @@ class GptOssSafeguard(Guard):
     tokens is far above what reasoning of medium effort takes, since the guide says not to cap it.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = CATEGORIES
     custom_policy: ClassVar[bool] = True
     explains: ClassVar[bool] = True

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from trace.judging.guards.answers import verdict_of
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -48,12 +49,7 @@ class GraniteGuardian(Guard):
     asked or read in this way.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = {CRITERION: "Harm"}
     custom_policy: ClassVar[bool] = True
     vendor: ClassVar[str] = (

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from trace.judging.guards.base import Conversation, Fit, Guard, Question, Reading, Target
+from trace.judging.guards.base import (
+    EVERY_TARGET,
+    Conversation,
+    Fit,
+    Guard,
+    Question,
+    Reading,
+    Target,
+)
 from trace.judging.guards.coded import LABELS, coded_verdict
 from trace.judging.guards.text import neutralised
 from trace.records import Completion, Json, Verdict
@@ -66,12 +74,7 @@ class LlamaGuard(Guard):
     template whose message is judged, so a response and its prompt are two requests.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     vendor = "The chat template (task, policy, output format), the table of codes, greedy decoding."
     inferred = (
         "Two-way softmax over safe and unsafe as the score; reasoning and trajectories are put in "

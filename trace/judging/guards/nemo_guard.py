@@ -14,6 +14,7 @@ from typing import ClassVar
 from trace.judging import labels
 from trace.judging.guards.answers import verdict_of
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -54,12 +55,7 @@ class NemoGuard(Guard):
     It writes its categories as names. They are shared by both turns, so one may be the user's.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = {name: name for name in NAMES}
     custom_policy = True
     third_label = CAUTION

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from trace.judging.guards.answers import fields, verdict_of, whole_lines
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -35,12 +36,7 @@ PROMPT, RESPONSE = "prompt harm", "response harm"
 class NemotronReasoning(Guard):
     """The whole instruction is one user message, which ends with the switch of the thought."""
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories = numbered("S", [name for name in NAMES if name != "Other"])
     custom_policy = True
     explains = True

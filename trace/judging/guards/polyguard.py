@@ -12,6 +12,7 @@ from trace.judging.guards.answers import (
     whole_lines,
 )
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -81,12 +82,7 @@ class PolyGuard(Guard):
     written, without a score.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = CATEGORIES
     vendor: ClassVar[str] = (
         "That a system message sets the task and lists S1-S14 (numbered as in Llama Guard 3); the "

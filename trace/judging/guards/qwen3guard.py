@@ -12,6 +12,7 @@ from trace.judging.guards.answers import (
     whole_lines,
 )
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -37,12 +38,7 @@ class Qwen3Guard(Guard):
     is read only from servers that give no likelihoods.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = {
         name: name
         for name in (

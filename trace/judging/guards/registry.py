@@ -8,8 +8,9 @@ from trace.errors import ConfigError
 from trace.judging.guards.base import Guard
 from trace.judging.guards.families_a import FAMILIES_A
 from trace.judging.guards.families_b import FAMILIES_B
+from trace.judging.guards.families_c import FAMILIES_C
 
-FAMILIES: Mapping[str, Guard] = {**FAMILIES_A, **FAMILIES_B}
+FAMILIES: Mapping[str, Guard] = {**FAMILIES_A, **FAMILIES_B, **FAMILIES_C}
 
 
 def guard_of(name: str) -> Guard:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -43,12 +44,7 @@ class ShieldGemma(Guard):
     categories, the likeliest first. If one question was not answered, no verdict is given.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = {name: name[3:] for name in POLICIES}
     custom_policy = True
     vendor = (

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from trace.judging.guards.answers import fields, verdict_of, whole_lines
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -39,12 +40,7 @@ REQUEST, REFUSAL, RESPONSE = "harmful request", "response refusal", "harmful res
 class WildGuard(Guard):
     """Without a chat template: the prompt is literal. Refusal is an axis of its own, never safe."""
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = {}
     vendor = "The prompt, the three fields and their values; greedy, 128 tokens; all must be there."
     inferred = "Reasoning and trajectories are put in the assistant's turn."

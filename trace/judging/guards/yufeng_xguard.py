@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from trace.judging.guards.answers import likeliest, verdict_of
 from trace.judging.guards.base import (
+    EVERY_TARGET,
     SAFE,
     UNSAFE,
     Conversation,
@@ -62,12 +63,7 @@ class YuFengXGuard(Guard):
     writes the explanation.
     """
 
-    targets: ClassVar[Mapping[Target, Fit]] = {
-        "prompt": "native",
-        "response": "native",
-        "reasoning": "adapted",
-        "trajectory": "adapted",
-    }
+    targets: ClassVar[Mapping[Target, Fit]] = EVERY_TARGET
     categories: ClassVar[Mapping[str, str]] = CATEGORIES
     custom_policy: ClassVar[bool] = True
     explains: ClassVar[bool] = True

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks, round_ticks
-from trace.report.compare.judged import How, Judge, blocks
-from trace.report.compare.scores import Scores
+from trace.report.compare.judged import How, Judge, blocks, left_out
+from trace.report.compare.scores import Scores, doubts, unmatched
 from trace.report.compare.section import Drawing, Section, missing
 from trace.report.entry import number
 from trace.report.grid import Grid
@@ -25,6 +25,8 @@ from trace.stats import correlation
 NAME, TITLE = "capability", "Balanced F1 (schema) against capability"
 PROTOCOL, METRIC = "schema", "balanced_f1"
 EXTREME = (0.05, 0.95)
+OTHER = ("other benchmark", "other data", "other samples")
+"""Marks of runs whose F1 is over something else than that of the other models."""
 
 
 def _sided(judge: Judge) -> bool:
@@ -53,14 +55,18 @@ and does not say whether it means the gold classes or safe and unsafe: both are 
 def correlations(judges: Sequence[Judge], scores: Scores, how: How) -> dict[str, Json]:
     """Correlates Balanced F1 under `schema` with every benchmark, over the models that have both.
 
+    A model with several runs has none that is the right one, and one over other samples has no F1
+    to set beside the others: they are left out.
+
     Returns:
         `points` (benchmark -> model -> score, balanced_f1), `benchmarks` (benchmark -> row of
         `ROWS` -> n, pearson, spearman, leave_one_out), `differences` (two benchmarks, r of each
         over the models that have both, and the resampled interval of r1 − r2), `without_run`
-        (models of the table that no run is of); or a `reason`.
+        (models of the table that no run is of), `without_score` (benchmark -> models with a run
+        that it has no score of); or a `reason`.
     """
     block = blocks(judges).get(PROTOCOL, [])
-    able = {j.run.model: j for j in block if j.metrics[METRIC]["value"] is not None}
+    able = {judge.run.model: judge for judge in block if _lack(judge) is None}
     named = {model for of in scores.values() for model in of}
     if not able.keys() & named:
         have = f"the runs are of {', '.join(sorted(able))}" if able else f"no run under {PROTOCOL}"
@@ -84,7 +90,18 @@ def correlations(judges: Sequence[Judge], scores: Scores, how: How) -> dict[str,
             for a, b in combinations(both, 2)
         ],
         "without_run": sorted(named - able.keys()),
+        "without_score": {name: sorted(able.keys() - of.keys()) for name, of in scores.items()},
     }
+
+
+def _lack(judge: Judge) -> str | None:
+    """Why a run has no point, if so."""
+    if any(mark.startswith("#") for mark in judge.run.marks):
+        return "one of several runs of its model"
+    if marks := [mark for mark in judge.run.marks if mark in OTHER]:
+        return ", ".join(marks)
+    reason: str | None = judge.metrics[METRIC].get("reason")
+    return reason
 
 
 def _row(
@@ -130,8 +147,19 @@ def section(judges: Sequence[Judge], scores: Scores | None, how: How) -> Section
     if scores is None:
         return missing(NAME, TITLE, "no table of scores is given (task.capability=FILE.csv)")
     found = correlations(judges, scores, how)
+    asked = blocks(judges).get(PROTOCOL, [])
+    runs = {judge.run.model for judge in asked}
+    notes = (*doubts(scores), *unmatched(scores, runs, PROTOCOL))
+    without = left_out(asked, _lack)
     if "reason" in found:
-        return missing(NAME, TITLE, found["reason"])
+        return missing(NAME, TITLE, found["reason"], left_out=without, notes=notes)
+    marked = [j.name for j in asked if j.run.marks and _lack(j) is None]
+    notes += (f"capability: counts {', '.join(marked)}, marked.",) if marked else ()
+    without += tuple(
+        f"{name}: {', '.join(models)} (no score)"
+        for name, models in found["without_score"].items()
+        if models
+    )
     rows: list[list[Any]] = [["benchmark", "model", "score", METRIC]]
     for name, points in found["points"].items():
         rows += [[name, m, p["score"], p[METRIC]] for m, p in points.items()]
@@ -141,6 +169,8 @@ def section(judges: Sequence[Judge], scores: Scores | None, how: How) -> Section
         result=found,
         grids=(_grid(found), _differences(found["differences"])),
         drawings=(Drawing(stem=NAME, draw=partial(figure, found), rows=rows),),
+        left_out=without,
+        notes=notes,
     )
 
 

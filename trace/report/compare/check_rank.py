@@ -38,9 +38,12 @@ def ranks(judges: Sequence[Judge], name: str, how: How) -> dict[str, Json]:
         `mean_rank` and `mean_place`; or a `reason`.
     """
     found: dict[str, Json] = {}
+    reasons = []
     for protocol, block in blocks(judges).items():
         own = _place(block, name)
-        if isinstance(own, int):
+        if isinstance(own, str):
+            reasons.append(f"{protocol}: {own}")
+        else:
             rows = {class_: _rank(block, own, class_, how) for class_ in class_order(block)}
             found[protocol] = {
                 "judge": block[own].name,
@@ -52,11 +55,8 @@ def ranks(judges: Sequence[Judge], name: str, how: How) -> dict[str, Json]:
                     if row["rank"] is not None
                 ),
             }
-    names = ", ".join(sorted({judge.name for judge in judges}))
-    return found or {
-        "reason": f"{name} (task.check_judge) is beside no other judge under any protocol; there "
-        f"are {names or 'no judges'}"
-    }
+    why = "; ".join(reasons) or "there are no judges"
+    return found or {"reason": f"{name} (task.check_judge) has no rank ({why})"}
 
 
 def _place(block: Sequence[Judge], name: str) -> int | str:

@@ -28,14 +28,15 @@ def pooled(judges: Sequence[Judge]) -> dict[str, Json]:
     """The confusion matrices of all judges under `fine`, summed, and the misses of each class.
 
     A miss is a sample of a risky class that got another label; the unscored are counted apart. They
-    are in neither share, however they count elsewhere: in the denominator of a rate that is better when it
-    is lower, a reply without a label would count as one that was not called benign. The bounds of
-    `called_benign` count them either way.
+    are in neither share, however they count elsewhere: in the denominator of a rate that is better
+    when it is lower, a reply without a label would count as one that was not called benign. The
+    bounds of `called_benign` count them either way.
 
     Returns:
         `confusion` (labels, columns, counts), `judges`, and `classes`: name -> `n`, `unscored` (of
         these), `called_benign` (share of the scored), `misses_to_benign` (share of the misses),
-        both over sample × judge, and `examples` (misses called benign: id, judge, reply); or a `reason`.
+        both over sample × judge, and `examples` (misses called benign: id, judge, reply); or a
+        `reason`.
     """
     block = blocks(judges).get(PROTOCOL, [])
     if not block:

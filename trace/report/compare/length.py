@@ -165,7 +165,7 @@ def section(judges: Sequence[Judge], how: How) -> Section:
     if not whole:
         reasons = "; ".join(rows["reason"] for rows in found.values())
         return missing(NAME, TITLE, reasons, left_out=without)
-    without += tuple(f"{key}: {found[key]['reason']}" for key in found.keys() - whole.keys())
+    without += tuple(f"{key}: {rows['reason']}" for key, rows in found.items() if key not in whole)
     without += tuple(
         f"{key}, {protocol}: {rows['reason']}"
         for key, block in whole.items()

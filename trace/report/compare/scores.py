@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -41,6 +41,7 @@ def read_scores(path: Path) -> Scores:
             rows = csv.reader(file, strict=True)
             header = [name.strip() for name in next(rows, [])]
             _check_header(path, header)
+            line = rows.line_num
             for cells in rows:
                 line = rows.line_num
                 if not any(cell.strip() for cell in cells):
@@ -116,6 +117,32 @@ def doubts(scores: Scores) -> list[str]:
                     f"capability: {', '.join(alike)} differ only in case: they are taken as "
                     f"{len(alike)} {what}."
                 )
+    return said
+
+
+def unmatched(scores: Scores, runs: Collection[str], protocol: str) -> list[str]:
+    """A sentence on each kind of name that stands in the table or in the runs alone.
+
+    Args:
+        scores: the table.
+        runs: the models that have a run under `protocol`.
+        protocol: for the sentences.
+    """
+    named = {model for of in scores.values() for model in of}
+    alike = same_but_for_case(runs)
+    said, strange = [], []
+    for model in sorted(named - {*runs}):
+        if others := alike.get(model.casefold()):
+            said.append(
+                f"capability: {model} in the table is not {', '.join(others)} of the runs: their "
+                "letters differ in case. Write the name of the run."
+            )
+        else:
+            strange.append(model)
+    if strange:
+        said.append(f"capability: no run under {protocol} is of {', '.join(strange)}.")
+    if lacking := sorted({*runs} - named):
+        said.append(f"capability: the table has no score of {', '.join(lacking)}.")
     return said
 
 

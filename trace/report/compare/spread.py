@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from trace.records import Json
 from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
-from trace.report.compare.judged import Judge, blocks
+from trace.report.compare.judged import Judge, blocks, left_out
 from trace.report.compare.section import FIELDS, Section, by_protocol, fields, missing
 from trace.report.entry import Metric, from_rate, number
 from trace.report.grid import Grid, percent
@@ -104,7 +104,15 @@ def section(judges: Sequence[Judge]) -> Section:
     if "reason" not in found and all("reason" in r for b in found.values() for r in b.values()):
         reasons = {row["reason"] for block in found.values() for row in block.values()}
         return missing(NAME, TITLE, "; ".join(sorted(reasons)))
-    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv)
+    without = left_out(
+        judges,
+        lambda judge: (
+            None
+            if judge.run.name_without_wording in found.get(judge.run.protocol, {})
+            else "one wording"
+        ),
+    )
+    return by_protocol(NAME, TITLE, found, grid=_grid, figure=figure, rows=_csv, left_out=without)
 
 
 def _grid(protocol: str, block: Mapping[str, Any]) -> Grid:

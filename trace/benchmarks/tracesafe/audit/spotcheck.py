@@ -14,7 +14,7 @@ from trace.benchmarks.tracesafe.audit.reviews import VERDICTS, Review
 from trace.benchmarks.tracesafe.released import MutationRecord
 from trace.records import Json, digest
 from trace.report.entry import Metric, entry, from_rate, number
-from trace.report.grid import THIN, Grid, percent
+from trace.report.grid import THIN, Grid, decimal, percent
 from trace.stats.classification import confusion
 from trace.stats.rates import rate
 
@@ -93,7 +93,9 @@ def tables(found: Json) -> list[Grid]:
         by_label.rows.append([(text,) for text in texts])
     if not found["kappa"]:
         return [by_label]
-    between = Grid(title="Agreement between reviewers", header=["Reviewers", "κ", "95%", "n"])
+    between = Grid(
+        title="Agreement between reviewers", header=["Reviewers", "κ", "95% interval", "n"]
+    )
     between.notes[""] = "Cohen's kappa over agree, disagree and unsure."
     for row in found["kappa"]:
         kappa = _cells(between, row["kappa"])
@@ -112,17 +114,13 @@ def _bounds(metric: Metric) -> str:
 def _cells(grid: Grid, kappa: Metric) -> tuple[str, str]:
     if kappa["value"] is None:
         return "–" + grid.mark(kappa["reason"]), ""
-    value = _decimal(kappa["value"])
+    value = decimal(kappa["value"])
     if kappa["n"] < THIN:
         grid.notes["†"] = f"fewer than {THIN} samples"
         value += "†"
     if kappa["low"] is None:
         return value, "–" + grid.mark("no interval: its asymptotic width is 0")
-    return value, f"({_decimal(kappa['low'])} to {_decimal(kappa['high'])})"
-
-
-def _decimal(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return value, f"({decimal(kappa['low'])} to {decimal(kappa['high'])})"
 
 
 def _shared(reviews: Sequence[Review]) -> str:
