@@ -50,6 +50,18 @@ def test_what_a_guard_cannot_do_is_listed_and_left_out(door: Door, golden: str) 
     assert (unknown.status, "no family of guards" in unknown.err) == (2, True)
 
 
+def test_a_guard_stands_beside_general_judges(door: Door, golden: str, tmp_path: Path) -> None:
+    """They are asked in other words, as they have to be; a general judge's must be the same."""
+    rates = "model.rates={default: 1}"
+    door(golden, *GUARD, rates, "model.name=guard", "protocol=binary")
+    door(golden, "model=mock", rates, "model.name=general", "protocol=binary")
+    ran = door("task=compare", f"runs={tmp_path}/outputs/runs/tracesafe/**")
+    assert ran.status == 0, ran.err
+    assert "guard *" in ran.out
+    found = json.loads((ran.folder / "compare.json").read_text("utf-8"))
+    assert found["analyses"]["table"]["binary"].keys() == {"guard", "general"}
+
+
 def test_a_third_label_is_shown_read_both_ways(
     door: Door, shared_data: Path, tmp_path: Path
 ) -> None:

@@ -51,9 +51,10 @@ def make(tmp_path: Path) -> Make:
         does: dict[str, Any] | None = None,
         sampling: dict[str, Any] | None = None,
         source: str | None = None,
+        normalise: str = "sum",
     ) -> Path:
         made_of = (protocol, data, prompt, epochs, samples, parser, variant, answer, does, sampling)
-        name = hashlib.sha256(repr((*made_of, source)).encode()).hexdigest()[:12]
+        name = hashlib.sha256(repr((*made_of, source, normalise)).encode()).hexdigest()[:12]
         folder = tmp_path / "outputs" / "runs" / benchmark / model / condition / name
         folder.mkdir(parents=True)
         records, counts = [], [[0, 0, 0], [0, 0, 0]]
@@ -86,6 +87,7 @@ def make(tmp_path: Path) -> Make:
                 "name": protocol,
                 "answers": "binary",
                 "answer": answer,
+                "normalise": normalise,
                 "variant": variant,
             },
             "model": {"name": model, "kind": "general", "family": "F", "parameters": 1.0},
@@ -286,7 +288,11 @@ def test_what_the_sampling_does_not_change(make: Make, tmp_path: Path) -> None:
     make("b", sampling={"top_p": 0.5, "seed": 1})
     make("a", answer="score")
     make("b", answer="score", sampling={"temperature": 1.0, "max_new_tokens": 5})
+    make("c", normalise="mean")
     assert gather(everything(tmp_path)).notes == ()
+    make("c", answer="score", normalise="mean")
+    with pytest.raises(DataError, match="differ in their normalise under schema"):
+        gather(everything(tmp_path))
 
 
 def test_a_condition_is_named_by_what_it_does(make: Make, tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         asked[run.protocol, run.variant].append(run)
     for (protocol, variant), group in asked.items():
         within = f" under {protocol}" + (f" ({variant})" if variant else "")
-        same(group, lambda run: run.prompt, "prompt", within)
+        shared = [run for run in group if not run.own_prompt]
+        same(shared, lambda run: run.prompt, "prompt", within)
         same(group, lambda run: frozenset(o.id for o in run.observations), "samples", within)
         for what in ("condition", "sampling", "normalise"):
             same(group, _setting(what), what, within)

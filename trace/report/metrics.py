@@ -187,7 +187,11 @@ def _f1(judged: Sequence[Judged], negative: str, policy: UnscoredAs, reason: str
 def _classes(
     judged: Sequence[Judged], labels: Sequence[str], negative: str, policy: UnscoredAs
 ) -> dict[str, Metrics]:
-    """Per gold class, ordered by its label and then by name."""
+    """Per gold class, ordered by its label and then by name.
+
+    A reply without a label is no false alarm, and counting it as rightly passed would make it an
+    answer that was not given: false alarms are over the scored samples, their bounds show the rest.
+    """
 
     def flagged(j: Judged) -> bool:
         return j.flagged(negative)
@@ -199,7 +203,9 @@ def _classes(
         name: {
             "accuracy": from_rate(share(items, right, policy, "samples")),
             "detection_rate": from_rate(
-                share(items, flagged, policy, "samples"),
+                share(
+                    items, flagged, "exclude" if labels[order] == negative else policy, "samples"
+                ),
                 higher_is_better=labels[order] != negative,
             ),
         }

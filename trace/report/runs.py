@@ -14,7 +14,8 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from trace.errors import DataError
-from trace.records import Json, Verdict, canonical, digest
+from trace.records import Json, Verdict, digest
+from trace.report.asked import settings, unusual, weights
 from trace.report.judged import Judged
 from trace.stats.classification import confusion
 from trace.tracking.files import read_jsonl
@@ -23,18 +24,6 @@ FILES = ("config.yaml", "manifest.json", "metrics.json", "records.jsonl")
 """What a finished run directory holds."""
 
 AGAIN = "Remove the directory and type its command again: what was answered is in the log."
-
-_USUAL = {
-    ("condition", "name"): "plain",
-    ("benchmark", "view"): "clean",
-    ("protocol", "answer"): "generate",
-    ("scoring", "parser"): "strict",
-    ("protocol", "variant"): "plain",
-}
-"""What is usual; a name stands for itself, another value beside its key."""
-
-_PLAIN: Mapping[str, Json] = {"reason_first": False, "examples": 0, "tokens": None}
-"""What the plain condition does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +72,8 @@ class Run:
     `variant` names what differs from the usual way of asking (condition, view, answer, parser,
     wording); it is empty for the usual one. `wording` is the protocol's own variant. `settings`
     are further ones that runs of one variant share: what -> its value as text. `weights` tell the
-    model from others of its name. `marks` say why the run is comparable only with care.
+    model from others of its name. `own_prompt`: a guard's or a panel's, which others do not share.
+    `marks` say why the run is comparable only with care.
     """
 
     path: Path
@@ -103,6 +93,7 @@ class Run:
     wording: str = "plain"
     settings: Mapping[str, str] = field(default_factory=dict)
     weights: str = ""
+    own_prompt: bool = False
     marks: tuple[str, ...] = ()
 
     @property
@@ -161,10 +152,11 @@ def read(path: Path) -> Run | None:
             family=model["family"],
             parameters=model["parameters"],
             protocol=config["protocol"]["name"],
-            variant=", ".join(_unusual(config)),
+            variant=", ".join(unusual(config)),
             wording=config["protocol"].get("variant", "plain"),
-            settings=_settings(config),
-            weights="" if config.get("judges") else _weights(model, manifest),
+            settings=settings(config),
+            own_prompt=bool(model.get("guard") or config.get("judges")),
+            weights="" if config.get("judges") else weights(model, manifest),
             labels=labels,
             epochs=config["epochs"],
             data=manifest["data"],
@@ -175,38 +167,6 @@ def read(path: Path) -> Run | None:
         raise DataError(f"{path}: is of another version ({error!r}). {AGAIN}") from None
     _check(run, shown["counts"])
     return run
-
-
-def _unusual(config: Mapping[str, Any]) -> Iterator[str]:
-    for (group, key), usual in _USUAL.items():
-        value = config[group].get(key, usual)
-        if value != usual:
-            yield str(value) if key in ("name", "variant") else f"{value} {key}"
-    if config["condition"]["name"] == "plain":  # whatever it is called
-        for key, usual in _PLAIN.items():
-            value = config["condition"].get(key, usual)
-            if value != usual:
-                yield key if value is True else f"{value} {key}"
-
-
-def _settings(config: Mapping[str, Any]) -> dict[str, str]:
-    """What no name tells. Of the sampling, that which counts: no seed says how is drawn."""
-    condition = {key: config["condition"].get(key, usual) for key, usual in _PLAIN.items()}
-    if config["protocol"]["answer"] == "score":  # nothing is written
-        sampling, normalise = {}, config["protocol"].get("normalise")
-    else:
-        drawn = config["sampling"]
-        keys = ("temperature", "max_new_tokens", *(["top_p"] if drawn["temperature"] else []))
-        sampling, normalise = {key: drawn[key] for key in keys}, None
-    values = {"condition": condition, "sampling": sampling, "normalise": normalise}
-    return {what: canonical(value) for what, value in values.items()}
-
-
-def _weights(model: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """The source and revision of the weights; the id under which a server knows them."""
-    identity = manifest.get("model") or {}
-    source = identity.get("source") or model.get("id") or ""
-    return canonical([source, identity.get("revision")])
 
 
 def _observations(path: Path, answers: str, labels: tuple[str, ...]) -> Iterator[Observation]:

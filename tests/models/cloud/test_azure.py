@@ -32,14 +32,19 @@ def test_the_same_response_to_two_prompts_is_one_question() -> None:
 def test_a_text_above_the_limit_is_neither_sent_nor_cut(characters: int, finish: str) -> None:
     text = "𝔸" * characters  # one code point each, two UTF-16 units
     with serving(Stub(lambda body, attempt: (200, azure_reply(), {}))) as stub:
-        (made,) = flat(azure(stub.url).generate([CLOUD.request("short", text)], {}))
+        model = azure(stub.url)
+        (made,) = flat(model.generate([CLOUD.request("short", text)], {}))
+        assert model.usage["attempts"] == len(stub.bodies)
         assert [body["text"] for body in stub.bodies] == ([text] if finish == "stop" else [])
     assert made.finish == finish
     if finish == "too_long":
         assert CLOUD.read(made).status == "too_long"
 
 
-@pytest.mark.parametrize("body", [b"[1]", b'{"categoriesAnalysis": null}', b'"x"', b"<html>"])
+NAN = b'{"categoriesAnalysis": [{"category": "Hate", "severity": NaN}]}'
+
+
+@pytest.mark.parametrize("body", [b"[1]", b'{"categoriesAnalysis": null}', b'"x"', b"<html>", NAN])
 def test_a_reply_that_is_none_is_an_error(body: bytes) -> None:
     with serving(Stub(lambda _, attempt: (200, body, {}))) as stub:
         (made,) = flat(azure(stub.url, attempts=2).generate([CLOUD.request("hello")], {}))

@@ -130,7 +130,12 @@ def test_length_names_protocols_keys_and_judges() -> None:
 
 
 def test_a_class_without_a_label_is_not_drawn_by_length() -> None:
-    drawn(length.section([silent("DataLeak", classes=FEW)], EXCLUDE))
+    one = silent("DataLeak", classes=FEW)
+    drawn(length.section([one], EXCLUDE))
+    block = length.by_length([one], "steps", length.step_bins(), EXCLUDE)
+    (axes,) = length.figure("steps", block).axes
+    _, labels = axes.get_legend_handles_labels()
+    assert set(labels) == {"Benign", "RedundantArg", "all"}
 
 
 def test_kinship_rerun_spread_and_confusion_name_the_others() -> None:

@@ -29,6 +29,7 @@ HEADER = "benchmark,model,score\n"
         ("benchmark\tmodel\tscore\nG\talpha\t0.61\n", "separated by tabs"),
         ("benchmark,model,score,score\nG,alpha,0.1,0.9\n", "score stands twice"),
         (HEADER + 'G,"alpha,0.61\nG,beta,0.62\n', "quotation mark"),
+        (HEADER + 'G,"al"pha,0.61\n', "after line 1: is no CSV"),
         pytest.param(
             HEADER + f"G,{'a' * (csv.field_size_limit() + 1)},0.61\n",
             "after line 1: is no CSV",

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trace.report.entry import Metric, from_rate
-from trace.report.judged import Judged, share
+from trace.report.entry import Metric
 from trace.report.metrics import evaluate
 from trace.report.runs import Observation, Run
 from trace.stats.rates import Rate, UnscoredAs, rate
@@ -48,12 +47,7 @@ class Judge:
 
 
 def measure(run: Run, how: How) -> Judge:
-    """Counts a run anew, so that all are counted alike whatever each was told.
-
-    A reply without a label is no false alarm, and counting it as a sample rightly passed would make
-    it an answer that was not given: the detection rate of the negative class is over the scored
-    samples, whatever `how` says, and its bounds show the others.
-    """
+    """Counts a run anew, so that all are counted alike whatever each was told."""
     judged = [o.judged() for o in run.once]
     found = evaluate(
         judged,
@@ -64,23 +58,10 @@ def measure(run: Run, how: How) -> Judge:
         seed=how.seed,
     )
     breakdowns = found["breakdowns"]
-    safe: dict[str, list[Judged]] = {}
-    for one in judged:
-        if one.gold == run.negative:
-            safe.setdefault(one.class_, []).append(one)
-    alarms = {
-        name: share(items, lambda j: j.flagged(run.negative), "exclude", "samples")
-        for name, items in safe.items()
-    }
     return Judge(
         run=run,
         metrics=found["metrics"],
-        classes={
-            name: row
-            if name not in alarms
-            else row | {"detection_rate": from_rate(alarms[name], higher_is_better=False)}
-            for name, row in breakdowns["class"].items()
-        },
+        classes=breakdowns["class"],
         confusion=breakdowns["confusion"],
     )
 
