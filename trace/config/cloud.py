@@ -32,9 +32,7 @@ class CloudEngine(Engine):
     def __post_init__(self) -> None:
         for key, default in (("concurrency", 16), ("attempts", 8)):
             value = getattr(self, key)
-            check(
-                value >= 1, f"model.engine.{key}", f"{value} is below 1", f"{default} is usual."
-            )
+            check(value >= 1, f"model.engine.{key}", f"{value} is below 1", f"{default} is usual.")
         check(
             self.timeout > 0,
             "model.engine.timeout",

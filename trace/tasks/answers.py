@@ -42,10 +42,12 @@ def answers(
         made = complete(model, requests, log, advance), log.appended
     used = model.usage
     if used and used["attempts"]:
+        read, written = used["prompt_tokens"], used["completion_tokens"]
+        tokens = f", {read:,} tokens read, {written:,} written" if read or written else ""
         paid = "" if used["usd"] is None else f", {used['usd']:.4f} USD"
         Console(highlight=False).print(
-            f"{name}: {used['attempts']:,} requests sent, {used['answers']:,} answered, "
-            f"{used['prompt_tokens']:,} tokens read, {used['completion_tokens']:,} written{paid}",
+            f"{name}: {used['attempts']:,} requests sent, {used['answers']:,} answered"
+            f"{tokens}{paid}",
             markup=False,
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""What a provider's service offers to the engine: one blocking attempt, and what its errors mean."""
+"""What a provider's service offers to the engine: one attempt, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class Texts:
 class Judgement:
     """What a service said, as plain JSON: all of it that a verdict can depend on.
 
-    With `finish="too_long"` the service said, or it is known beforehand, that the text is longer
-    than it takes.
+    With `finish="too_long"` it is that the text is longer than the service takes.
     """
 
     said: Json
@@ -38,6 +37,11 @@ class Judgement:
 
 class Service(Protocol):
     """One provider, behind its official SDK."""
+
+    @property
+    def longest(self) -> int | None:
+        """Characters (Unicode code points) that a judged text may have; None if not documented."""
+        ...
 
     @property
     def identity(self) -> Mapping[str, Json]:
@@ -65,8 +69,8 @@ class Service(Protocol):
         """
         ...
 
-    def fault(self, error: Exception) -> Fault | None:
-        """What an error of the SDK means; `too_long` is a `refused` one. None: it is not known."""
+    def fault(self, error: Exception) -> Fault | Finish:
+        """What an error of the SDK means: a fault, or that the text is too long."""
         ...
 
 
