@@ -80,12 +80,12 @@ def compare(resumed: Path, undisturbed: Path) -> None:
 def test_ctrl_c_keeps_what_was_finished_and_exits_with_130(tmp_path: Path) -> None:
     process = start([*COMMON, *JOBS["score"]], tmp_path)
     log = tmp_path / "completions" / "smollm2"
-    for _ in range(1200):
+    for _ in range(6000):  # whatever the pace of the machine
         if any(p.stat().st_size for p in log.glob("*.jsonl")):
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "same command goes on" in err
