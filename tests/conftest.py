@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def hear_interrupts() -> None:
+    """For Popen's `preexec_fn`: SIGINT is heard, whatever the suite was started with.
+
+    A suite in the background ignores it, and so would the processes that it starts.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

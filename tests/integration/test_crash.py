@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, hear_interrupts
 from trace.tracking.files import read_jsonl
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_set")]
@@ -29,7 +29,7 @@ def start(arguments: list[str], output_dir: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "trace.run", *arguments, f"output_dir={output_dir}"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=hear_interrupts,
     )  # fmt: skip
 
 

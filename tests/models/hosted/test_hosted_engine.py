@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, hear_interrupts
 from tests.models.hosted.help import ask, drain, flat, right, settings
 from tests.models.hosted.server import NAME, Server, serving
 from trace.errors import ConfigError, TraceError
@@ -278,6 +278,7 @@ def test_an_interruption_keeps_what_came_and_the_rest_is_asked(
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=hear_interrupts,
         )
         assert process.stdout is not None
         for _ in range(40):
