@@ -17,11 +17,12 @@ from trace.judging.labels import LabelSet, fold, visible
 from trace.reasoning import split_reasoning
 from trace.records import Finish, Status, Verdict
 
-_BY_FINISH: dict[Finish, Status] = {
+BY_FINISH: dict[Finish, Status] = {
     "too_long": "too_long",
     "content_filter": "refused",
     "error": "error",
 }
+"""How an answer ended that decides its verdict, whatever it says."""
 _NO_WORD = ("null", "none", "true", "false", "nan", "undefined")
 _QUOTES = "\"'“"
 _STRING = r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|“[^“”]*+[“”])"""
@@ -96,8 +97,8 @@ def parse_verdict(
         before a label field was complete; `refused` for an apology without a label field; and
         `unparsable` for the rest.
     """
-    if finish in _BY_FINISH:
-        return Verdict(status=_BY_FINISH[finish])
+    if finish in BY_FINISH:
+        return Verdict(status=BY_FINISH[finish])
     split = split_reasoning(text, reasoning_style)
     if not split.closed:
         return Verdict(status="truncated")

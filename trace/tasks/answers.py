@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
+from trace import config
 from trace.models.base import Model
 from trace.models.complete import complete
 from trace.models.log import CompletionLog, log_folder
@@ -52,3 +54,22 @@ def answers(
             soft_wrap=True,
         )
     return made
+
+
+def addressed(requests: Sequence[Request], of: config.Model, *, before: int = 0) -> list[Request]:
+    """The requests with the template arguments of a model; those to a mock numbered.
+
+    Args:
+        requests: what is asked now.
+        of: the model's configuration.
+        before: how many it was asked earlier: a mock deals its replies through all rounds.
+    """
+    mock = isinstance(of, config.MockModel)
+    return [
+        replace(
+            request,
+            template_args=dict(of.template_args or {}),
+            reply=before + place if mock else None,
+        )
+        for place, request in enumerate(requests)
+    ]

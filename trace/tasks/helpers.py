@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from trace import config
 from trace.benchmarks.base import Ask
 from trace.models.open import open_model
 from trace.records import Completion, Json, Request
-from trace.tasks.answers import answers
+from trace.tasks.answers import addressed, answers
 
 
 class Helpers:
@@ -35,7 +35,7 @@ class Helpers:
         for role, settings in self.models.items():
             model = open_model(settings)
             first = Request(messages=({"role": "user", "content": "Hello."},))
-            model.prepare(self._addressed([first], settings, 0)[0])
+            model.prepare(addressed([first], settings)[0])
             identities[role] = dict(model.identity)
         return identities
 
@@ -47,24 +47,9 @@ class Helpers:
 
         def put(requests: Sequence[Request]) -> list[Completion]:
             model = open_model(settings)
-            asked = self._addressed(requests, settings, self._asked[role])
+            asked = addressed(requests, settings, before=self._asked[role])
             self._asked[role] += len(requests)
             title = f"{settings.name} ({role})"
             return answers(model, settings.name, asked, self._output_dir, title=title)[0]
 
         return put
-
-    @staticmethod
-    def _addressed(
-        requests: Sequence[Request], settings: config.Model, before: int
-    ) -> list[Request]:
-        """With the model's template arguments; those to a mock numbered through all rounds."""
-        mock = isinstance(settings, config.MockModel)
-        return [
-            replace(
-                request,
-                template_args=dict(settings.template_args or {}),
-                reply=before + place if mock else None,
-            )
-            for place, request in enumerate(requests)
-        ]

@@ -10,12 +10,10 @@ from trace.benchmarks.strongreject import outcomes as study
 from trace.benchmarks.strongreject import rubric
 from trace.benchmarks.strongreject.outcomes import Outcome
 from trace.benchmarks.strongreject.prompts import PromptSet
-from trace.models.base import Model
-from trace.models.mock import MockModel
 from trace.models.open import open_model
 from trace.records import Completion, Json, Request, Sampling
 from trace.report.plan import Work
-from trace.tasks.answers import answers
+from trace.tasks.answers import addressed, answers
 from trace.tasks.planning import work
 
 
@@ -50,7 +48,7 @@ class Inquiry:
             ("judge", self.benchmark.judge, graded),
         ):
             model = open_model(of)
-            model.prepare(addressed([request], of, model)[0])
+            model.prepare(addressed([request], of)[0])
             identity[name] = dict(model.identity)
         return identity | {"prompt": rubric.PROMPT_HASH}
 
@@ -86,17 +84,5 @@ class Inquiry:
             return study.unjudged(completion) is not None
 
         model = open_model(of)
-        put = addressed(requests, of, model)
+        put = addressed(requests, of)
         return answers(model, of.name, put, self.settings.output_dir, unscored)
-
-
-def addressed(requests: Sequence[Request], of: config.Model, model: Model) -> list[Request]:
-    """The requests with the template arguments of a model, and numbered if it is a mock."""
-    return [
-        replace(
-            request,
-            template_args=dict(of.template_args or {}),
-            reply=place if isinstance(model, MockModel) else None,
-        )
-        for place, request in enumerate(requests)
-    ]

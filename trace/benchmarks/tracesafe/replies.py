@@ -6,14 +6,10 @@ import json
 import re
 from collections.abc import Collection
 
+from trace.judging.parse import BY_FINISH
 from trace.reasoning import split_reasoning
-from trace.records import Completion, Finish, Json, Status
+from trace.records import Completion, Json, Status
 
-_BY_FINISH: dict[Finish, Status] = {
-    "too_long": "too_long",
-    "content_filter": "refused",
-    "error": "error",
-}
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
 
@@ -23,8 +19,8 @@ def read_object(completion: Completion, keys: Collection[str]) -> dict[str, Json
     Nothing is mended or guessed: an object with a key twice, or with one that is not among `keys`,
     is unparsable, and so is one with words around it.
     """
-    if completion.finish in _BY_FINISH:
-        return _BY_FINISH[completion.finish]
+    if completion.finish in BY_FINISH:
+        return BY_FINISH[completion.finish]
     split = split_reasoning(completion.text, "think")
     if not (completion.reasoning_closed and split.closed):
         return "truncated"

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from trace.records import Completion, Finish, Status, Verdict
-
-_BY_FINISH: Mapping[Finish, Status] = {
-    "too_long": "too_long",
-    "content_filter": "refused",
-    "error": "error",
-}
+from trace.judging.parse import BY_FINISH
+from trace.records import Completion, Verdict
 
 
 def ended_badly(answer: Completion) -> Verdict | None:
     """The verdict of an answer whose end decides it, whatever it says; None if it can be read."""
-    if answer.finish in _BY_FINISH:
-        return Verdict(status=_BY_FINISH[answer.finish])
+    if answer.finish in BY_FINISH:
+        return Verdict(status=BY_FINISH[answer.finish])
     return None if answer.reasoning_closed else Verdict(status="truncated")
 
 
