@@ -196,13 +196,14 @@ class Completion:
 class Verdict:
     """A parsed judgement. Only status `ok` carries a label; `score` is P(unsafe).
 
-    `categories` are a guard's own codes, as it wrote them.
+    `categories` are a guard's own codes, as it wrote them, and `evidence` the pieces of the sample
+    that it quoted, as it wrote them too.
     """
 
     status: Status
     label: str | None = None
     score: float | None = None
-    evidence: str | None = None
+    evidence: tuple[str, ...] = ()
     rationale: str | None = None
     categories: tuple[str, ...] = ()
 
@@ -212,8 +213,14 @@ class Verdict:
 
     def to_json(self) -> dict[str, Json]:
         """The shape that stands in records.jsonl; `categories` only where there are any."""
-        line = dataclasses.asdict(self)
+        line = dataclasses.asdict(self) | {"evidence": list(self.evidence) or None}
         return {k: list(v) if k == "categories" else v for k, v in line.items() if v != ()}
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Json]) -> Verdict:
+        """Reads `to_json` back. Unknown fields are an error."""
+        lists = {k: tuple(line.get(k) or ()) for k in ("categories", "evidence")}
+        return cls(**{**line, **lists})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

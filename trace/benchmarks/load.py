@@ -9,11 +9,14 @@ from trace.benchmarks.base import Dataset
 
 
 @singledispatch
-def load(settings: config.Benchmark, *, limit: int | None, seed: int) -> Dataset:
+def load(
+    settings: config.Benchmark, *, condition: config.Condition, limit: int | None, seed: int
+) -> Dataset:
     """Reads or builds the samples of a benchmark.
 
     Args:
         settings: the benchmark's configuration; its type picks the code.
+        condition: says which component is judged, where a benchmark has several.
         limit: samples a stratum; None for all.
         seed: the choice of subsets, and of what a builder draws.
 
@@ -24,14 +27,27 @@ def load(settings: config.Benchmark, *, limit: int | None, seed: int) -> Dataset
 
 
 @load.register
-def _(settings: config.TraceSafe, *, limit: int | None, seed: int) -> Dataset:
+def _(
+    settings: config.TraceSafe, *, condition: config.Condition, limit: int | None, seed: int
+) -> Dataset:
     from trace.benchmarks.tracesafe import samples
 
     return samples.load(settings, limit=limit, seed=seed)
 
 
 @load.register
-def _(settings: config.RagTruth, *, limit: int | None, seed: int) -> Dataset:
+def _(
+    settings: config.RagTruth, *, condition: config.Condition, limit: int | None, seed: int
+) -> Dataset:
     from trace.benchmarks.ragtruth import samples
 
     return samples.load(settings, limit=limit, seed=seed)
+
+
+@load.register
+def _(
+    settings: config.Evidence, *, condition: config.Condition, limit: int | None, seed: int
+) -> Dataset:
+    from trace.benchmarks.evidence import samples
+
+    return samples.load(settings, part=condition.part, limit=limit, seed=seed)

@@ -22,6 +22,7 @@ from trace.config.cloud import (
     ModelArmorEngine,
 )
 from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, RuleEngine, VllmEngine
+from trace.config.evidence import Evidence, EvidenceBuilder
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
 from trace.config.models import HostedModel, MockModel, Model, RuleModel
@@ -44,6 +45,8 @@ __all__ = [
     "Compare",
     "Condition",
     "Engine",
+    "Evidence",
+    "EvidenceBuilder",
     "HfEngine",
     "HostedModel",
     "Judges",

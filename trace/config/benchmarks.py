@@ -25,6 +25,13 @@ MODEL_SLOTS = (
 )
 """Keys that hold a further model. On the command line `KEY=NAME` picks conf/model/NAME.yaml."""
 
+MODEL_PANELS = (
+    "judges.models",
+    "benchmark.builder.respondents",
+    "benchmark.builder.annotators",
+)
+"""Keys that hold several models by name: `+model@KEY.NAME=MODEL` adds one."""
+
 Split = Literal["base", "long_context", "miss_func", "miss_param"]
 
 

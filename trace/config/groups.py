@@ -13,6 +13,7 @@ Variant = Literal["plain", "reversed", "reworded_1", "reworded_2", "reworded_3",
 Parser = Literal["strict", "released"]
 Normalise = Literal["mean", "sum"]
 Unscored = Literal["as_wrong", "exclude"]
+Part = Literal["prompt", "reasoning", "response"]
 TrackingMode = Literal["auto", "online", "offline", "disabled"]
 Upload = Literal["all", "metrics"]
 
@@ -48,8 +49,12 @@ class Condition:
     """Solved examples shown before the sample, from other sources, half of them benign."""
     tokens: int | None = None
     """Length in tokens to which benign steps around the sample's own are added."""
+    part: str | None = None
+    """evidence: the component that is judged: prompt, reasoning or response."""
 
     def __post_init__(self) -> None:
+        if self.part is not None:
+            check_choice("condition.part", self.part, get_args(Part))
         check(
             self.examples >= 0,
             "condition.examples",
@@ -79,6 +84,8 @@ class Protocol:
     """Whether the tool list is shown (false gives the released binary prompts)."""
     normalise: str = "sum"
     """score: a label's log-likelihood as the mean over its tokens, or as their sum."""
+    evidence: bool = False
+    """Whether the judge is asked to quote, word for word, what makes an item unsafe."""
     variant: str = "plain"
     """plain; reversed (labels and definitions in reversed order); reworded_1 to reworded_4, which
     say our sentences in other words."""

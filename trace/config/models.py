@@ -46,6 +46,10 @@ class Model:
     """Bits a parameter, where the published weights are quantised (MXFP4: 4.25, FP8: 8)."""
     licence: str | None = None
     gated: bool = False
+    abliterated: bool = False
+    """Whether its refusals were removed: only task=build takes it, as a respondent."""
+    allow_abliterated: bool = False
+    """Takes it everywhere."""
     engine: Engine = MISSING
 
     def __post_init__(self) -> None:

@@ -87,6 +87,20 @@ class Root:
             f"is not read by task={self.task.name}",
             "Leave it out.",
         )
+        judged = (
+            {"model": self.model}
+            if self.judges is None
+            else {f"judges.models.{name}": model for name, model in self.judges.models.items()}
+        )
+        for key, model in judged.items():
+            check(
+                self.task.name in ("build", "list")
+                or not model.abliterated
+                or model.allow_abliterated,
+                key,
+                f"{model.name} is abliterated: its refusals were removed, to build a benchmark with",
+                f"If you mean it, add {key}.allow_abliterated=true.",
+            )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
         self.benchmark.check_with(self)
 
@@ -104,6 +118,7 @@ NO_EFFECT_ON_RESULT = (
     "model.api_key_env",
     "model.price",
     "model.terms_confirmed",
+    "model.allow_abliterated",
     "model.engine.device",
     "model.engine.device_map",
     "model.engine.prefill_tokens",

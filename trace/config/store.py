@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from trace.config import benchmarks, cloud, engines, groups, judges, models
+from trace.config import benchmarks, cloud, engines, evidence, groups, judges, models
 from trace.config.root import Root
 
 
@@ -41,7 +41,9 @@ def register() -> None:
             "model_armor": cloud.ModelArmorEngine,
         },
         "judges": {"base": judges.Judges},
+        "evidence_builder": {"base": evidence.EvidenceBuilder},
         "benchmark": {
+            "evidence": evidence.Evidence,
             "tracesafe": benchmarks.TraceSafe,
             "ragtruth": benchmarks.RagTruth,
             "strongreject": benchmarks.StrongReject,

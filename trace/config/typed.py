@@ -11,7 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from trace.config.benchmarks import MODEL_SLOTS
+from trace.config.benchmarks import MODEL_PANELS, MODEL_SLOTS
 from trace.config.root import Root
 from trace.errors import ConfigError
 
@@ -60,8 +60,8 @@ def to_typed(composed: DictConfig | ListConfig) -> Root:
 
 def _slots(tree: DictConfig) -> list[str]:
     """The keys that hold a further model."""
-    panel = OmegaConf.select(tree, "judges.models") or {}
-    keys = [*MODEL_SLOTS, *(f"judges.models.{name}" for name in panel)]
+    panels = [(at, OmegaConf.select(tree, at) or {}) for at in MODEL_PANELS]
+    keys = [*MODEL_SLOTS, *(f"{at}.{name}" for at, panel in panels for name in panel)]
     return [key for key in keys if isinstance(OmegaConf.select(tree, key), DictConfig)]
 
 
@@ -84,15 +84,18 @@ def check_files(settings: Root) -> None:
 
 def _models(settings: Root) -> dict[str, Any]:
     """Every model of a configuration by the key where it stands."""
-    models: dict[str, Any] = {
-        "model": settings.model,
-        "benchmark.judge": getattr(settings.benchmark, "judge", None),
-    }
-    if builder := getattr(settings.benchmark, "builder", None):
-        models |= {f"benchmark.builder.{role}": model for role, model in vars(builder).items()}
-    if settings.judges:
-        models |= {f"judges.models.{n}": model for n, model in settings.judges.models.items()}
+    models: dict[str, Any] = {"model": settings.model}
+    models |= {slot: _at(settings, slot) for slot in MODEL_SLOTS}
+    for panel in MODEL_PANELS:
+        models |= {f"{panel}.{n}": model for n, model in (_at(settings, panel) or {}).items()}
     return models
+
+
+def _at(typed: Any, key: str) -> Any:
+    """What stands under a dotted key; None where it leads nowhere."""
+    for name in key.split("."):
+        typed = getattr(typed, name, None)
+    return typed
 
 
 def _keys(typed: Any, at: str = "") -> Iterator[str]:

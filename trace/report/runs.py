@@ -179,7 +179,7 @@ def _observations(path: Path, answers: str, labels: tuple[str, ...]) -> Iterator
             gold={"binary": binary, "domain": gold["domain"], "class": gold["class"]}[answers],
             class_=gold["class"] or gold["domain"] or gold["label"],
             cluster=line["sample"]["cluster"],
-            verdict=Verdict(**line["verdict"]),
+            verdict=Verdict.from_json(line["verdict"]),
             key=digest([c["key"] for c in _completions(line)]),
             reply=next((c["text"] for c in _completions(line)), ""),
             sample=line["sample"],

@@ -10,6 +10,7 @@ from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
+from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
 from trace.errors import UnscoredError
 from trace.records import Json, Verdict
@@ -42,7 +43,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         return
     console = Console(highlight=False)
     check_writable(settings.output_dir)
-    dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
+    dataset = _dataset(settings)
     bench = Bench(settings, dataset)
     identities, prompt, notes = bench.introduce()
     notes = (*dataset.notes, *notes)
@@ -71,7 +72,10 @@ def run(settings: config.Root, *, group: str | None) -> None:
         sitting = bench.sit()
         result = score(settings, dataset, sitting)
         lines = [record.to_json() for record in sitting.records(settings)]
-        write_results(run_dir, settings, lines, result, title=name, who=bench.title, notes=notes)
+        own = () if dataset.study is None else tuple(dataset.study.grids(result))
+        write_results(
+            run_dir, settings, lines, result, title=name, who=bench.title, notes=notes, own=own
+        )
         if dataset.capability is not None:
             label = f"{settings.benchmark.name} {settings.protocol.name}"  # a row for each
             metric = result["metrics"][dataset.capability]
@@ -84,7 +88,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         tracker.table("records", lines)
         tracker.artifact(run_dir.path)
     console.print(summary(name, bench.title, result["metrics"], other_rows(result)))
-    for grid in agreement_grids(result):
+    for grid in (*agreement_grids(result), *own):
         console.print(grid.terminal())
     console.print(per_class("By gold class", result["breakdowns"]["class"]))
     console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
@@ -95,7 +99,7 @@ def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened."""
     if isinstance(settings.benchmark, config.StrongReject):
         return respond.plan(settings)
-    dataset = load(settings.benchmark, limit=settings.limit, seed=settings.seed)
+    dataset = _dataset(settings)
     gold = Counter(sample.gold.label for sample in dataset.samples)
     bench = Bench(settings, dataset)
     names = (settings.benchmark.name, bench.name, settings.condition.name, settings.protocol.name)
@@ -111,6 +115,15 @@ def plan(settings: config.Root) -> Plan:
     )
 
 
+def _dataset(settings: config.Root) -> Dataset:
+    return load(
+        settings.benchmark,
+        condition=settings.condition,
+        limit=settings.limit,
+        seed=settings.seed,
+    )
+
+
 def write_results(
     run_dir: RunDir,
     settings: config.Root,
@@ -120,6 +133,7 @@ def write_results(
     title: str,
     who: str,
     notes: Sequence[str],
+    own: Sequence[Grid] = (),
 ) -> None:
     """Writes everything but the manifest: a function of data, configuration and completions."""
     resolved = OmegaConf.to_yaml(redact(config.plain(settings)))
@@ -129,7 +143,7 @@ def write_results(
     write_figures(run_dir.path / "figures", result, title)
     report = [
         to_markdown(title, who, result["metrics"], other_rows(result)),
-        *(grid.markdown() for grid in (*agreement_grids(result), *scores(result))),
+        *(grid.markdown() for grid in (*agreement_grids(result), *own, *scores(result))),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
         *(f"Note: {escape(note)}" for note in notes),
     ]

@@ -70,6 +70,17 @@ def score(settings: config.Root, dataset: Dataset, sitting: Sitting) -> dict[str
             draws=draws,
             seed=seed,
         )
+    if dataset.study is not None:
+        own = dataset.study.measure(
+            [asked.sample for asked in sitting.asked],
+            sitting.verdicts,
+            negative=labels.negative,
+            unscored=unscored,
+            draws=draws,
+            seed=seed,
+        )
+        result["metrics"] |= own["metrics"]
+        result["breakdowns"] |= own["breakdowns"]
     alone = settings.judges is None
     result["breakdowns"]["parser"] = {
         reading if alone else f"{name}, {reading}": measure(read)["metrics"]

@@ -1,0 +1,1 @@
+"""Evidence: prompts, reasoning traces and responses, with what makes them unsafe."""

@@ -1,0 +1,104 @@
+"""The benchmark of prompts, reasoning traces and responses, with verbatim evidence."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from trace.config.base import check, check_choice, config
+from trace.config.benchmarks import Benchmark
+from trace.config.groups import Sampling
+from trace.config.models import MockModel, Model, RuleModel
+
+if TYPE_CHECKING:
+    from trace.config.root import Root
+
+Quotes = Literal["exact", "whitespace", "nfc"]
+STAGES = ("curate", "infer", "annotate", "freeze")
+
+
+@config
+class EvidenceBuilder:
+    """task=build: where prompts come from, who answers them, and who annotates the answers."""
+
+    s_eval: str | None = None
+    """A folder of S-Eval's zips as published, or one of them; without one none are drawn."""
+    wildchat: str | None = None
+    """A parquet or JSONL file of WildChat, or a folder of them."""
+    share: float = 0.01
+    """How much of each group of category and language is drawn."""
+    respondents: dict[str, Model] = field(default_factory=dict)
+    """Reason about every prompt and answer it."""
+    answers: Sampling = field(
+        default_factory=lambda: Sampling(temperature=0.7, max_new_tokens=6000)
+    )
+    """How respondents draw their tokens; annotators draw theirs by `sampling`."""
+    annotators: dict[str, Model] = field(default_factory=dict)
+    """Label every component and quote the evidence."""
+    min_valid: int = 2
+    """With fewer votes than this a component goes to the human queue."""
+    quotes: str = "exact"
+    """What a quote may differ in from its source: nothing, whitespace, or its Unicode form."""
+
+    def __post_init__(self) -> None:
+        check(
+            0 < self.share <= 1,
+            "benchmark.builder.share",
+            f"{self.share} is not a share",
+            "Give a number above 0, up to 1; 0.01 is the paper's.",
+        )
+        check_choice("benchmark.builder.quotes", self.quotes, get_args(Quotes))
+        check(
+            self.min_valid >= 1,
+            "benchmark.builder.min_valid",
+            f"{self.min_valid} is below 1",
+            "2 is the default.",
+        )
+        for role in ("respondents", "annotators"):
+            for name, model in getattr(self, role).items():
+                check(
+                    not isinstance(model, MockModel) or not model.rates,
+                    f"benchmark.builder.{role}.{name}.rates",
+                    "finds no gold label here to be right about",
+                    f"Use benchmark.builder.{role}.{name}.replies=FILE.",
+                )
+        for name, model in self.respondents.items():
+            check(
+                not isinstance(model, RuleModel),
+                f"benchmark.builder.respondents.{name}",
+                "is a rule, which writes no answers",
+                "Choose a model.",
+            )
+
+
+@config
+class Evidence(Benchmark):
+    """Guards on prompts, reasoning traces and responses."""
+
+    name: str = "evidence"
+    path: str | None = None
+    """A frozen set (its dataset.jsonl, or the folder); without one the bundled triples."""
+    builder: EvidenceBuilder = field(default_factory=EvidenceBuilder)
+    """task=build alone reads it."""
+
+    def check_with(self, settings: Root) -> None:
+        """Refuses a condition that picks no component, and what belongs to other studies."""
+        check(
+            settings.condition.part is not None,
+            f"condition={settings.condition.name}",
+            "picks no component of a triple",
+            "Use condition=prompt, condition=trace or condition=response.",
+        )
+        check(
+            settings.scoring.parser == "strict",
+            "scoring.parser",
+            f"{settings.scoring.parser} reads replies as TraceSafe's released code does, and "
+            f"{self.name} is another study",
+            "Leave it out.",
+        )
+        check(
+            settings.task.name != "build" or settings.stage in ("all", *STAGES),
+            "stage",
+            f"{settings.stage!r} is no stage of the build",
+            f"Choose from {', '.join(STAGES)}, or all.",
+        )
