@@ -83,25 +83,49 @@ def test_harmony(text: str, opened: bool, reasoning: str | None, answer: str, cl
     assert split_reasoning(text, "harmony", opened=opened) == Split(reasoning, answer, closed)
 
 
+@pytest.mark.parametrize(
+    ("text", "opened", "reasoning", "answer", "closed"),
+    [
+        ("<|channel>thought\nis it?\n<channel|>Safe<turn|>", False, "is it?", "Safe", True),
+        ("<|channel>thought\n<channel|>Safe<turn|>", False, None, "Safe", True),  # thinking is off
+        ("Safe<turn|>\n<eos>", False, None, "Safe", True),
+        ("<|channel>thought\na<channel|>b<|channel>thought\nc<channel|>d", False, "a\n\nc", "b\nd",
+         True),
+        # The prompt opened the channel, whether the caller knows it or not.
+        ("hm<channel|>Safe<turn|>", True, "hm", "Safe", True),
+        ("hm<channel|>Safe<turn|>", False, "hm", "Safe", True),
+        # Cut inside the channel.
+        ("<|channel>thought\nit is", False, "it is", "", False),
+        ("<|channel>thou", False, None, "", False),
+        ("it is", True, "it is", "", False),
+        # A word on the line of the mark is its name only where the line ends.
+        ("<|channel>see this<channel|>c", False, "see this", "c", True),
+    ],
+)  # fmt: skip
+def test_gemma(text: str, opened: bool, reasoning: str | None, answer: str, closed: bool) -> None:
+    assert split_reasoning(text, "gemma", opened=opened) == Split(reasoning, answer, closed)
+
+
 def test_none_changes_nothing() -> None:
     text = " <think>a</think> b "
     assert split_reasoning(text, "none") == Split(None, text, closed=True)
 
 
 def test_unknown_style() -> None:
-    with pytest.raises(ValueError, match="think, harmony or none"):
+    with pytest.raises(ValueError, match="think, harmony, gemma or none"):
         split_reasoning("", "xml")
 
 
 PIECES = st.sampled_from(
     ["<think>", "</think>", "<thinking>", "<th", "ink>", "{", "}", '"', "\\", "```json\n", "a", " "]
     + [f"<|{t}|>" for t in ("start", "channel", "message", "end", "return", "call", "constrain")]
+    + ["<|channel>", "<channel|>", "<turn|>", "<eos>", "thought\n", "<turn", "|>"]
     + ["<|", "end|>", "analysis", "final", "assistant", "\n", "é"]
 )
 TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text()
 
 
-@given(TEXTS, st.sampled_from(["think", "harmony"]), st.booleans())
+@given(TEXTS, st.sampled_from(["think", "harmony", "gemma"]), st.booleans())
 def test_splitting_an_answer_again_changes_nothing(text: str, style: str, opened: bool) -> None:
     once = split_reasoning(text, style, opened=opened)
     assert split_reasoning(once.answer, style) == Split(None, once.answer, closed=True)
@@ -117,3 +141,5 @@ def test_one_block_is_recovered(thought: str, answer: str) -> None:
     assert split == Split(thought.strip() or None, answer.strip(), closed=True)
     channels = split_reasoning(f"{ANALYSIS}{thought}<|end|>{FINAL}{answer}<|return|>", "harmony")
     assert channels == split
+    gemma = split_reasoning(f"<|channel>thought\n{thought}<channel|>{answer}<turn|>", "gemma")
+    assert gemma == split

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 _THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _HARMONY = re.compile(r"<\|(start|channel|constrain|message|call|end|return)\|>")
+_CHANNEL = re.compile(r"<\|channel>(?:[^\S\n]*\w*[^\S\n]*(?:\n|\Z))?|(<channel\|>)")
+_ENDED = re.compile(r"(?:\s*(?:<turn\|>|<eos>|<pad>))+\s*\Z")
 _BEGUN_OBJECT = re.compile(r"\s*(?:```\w*\s*)?\{")
 _QUOTE = re.compile(r'\\.|(")', re.DOTALL)
+
+CONTROL_MARKED = ("harmony", "gemma")
+"""The styles whose marks are control tokens: text must be decoded with those left in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +34,10 @@ def split_reasoning(text: str, style: str, *, opened: bool = False) -> Split:
     """Separates reasoning from the answer. Never fails, and splitting an answer changes nothing.
 
     Args:
-        text: What the model wrote, with the control tokens left in for `harmony`.
+        text: What the model wrote, with the control tokens left in for `CONTROL_MARKED` styles.
         style: `think` (`<think>` or `<thinking>` blocks, any number), `harmony` (the channels of
-            gpt-oss: `final` is the answer, all others are reasoning), or `none`.
+            gpt-oss: `final` is the answer, all others are reasoning), `gemma` (what Gemma 4 writes
+            between `<|channel>thought` and `<channel|>`), or `none`.
         opened: The prompt itself ended inside a block, so `text` begins there. A text in which
             only the end of a block stands is taken to be so too.
 
@@ -42,9 +48,11 @@ def split_reasoning(text: str, style: str, *, opened: bool = False) -> Split:
         return _think(text, opened)
     if style == "harmony":
         return _harmony(text, opened)
+    if style == "gemma":
+        return _gemma(text, opened)
     if style == "none":
         return Split(reasoning=None, answer=text, closed=True)
-    raise ValueError(f"no reasoning style {style!r}: think, harmony or none")
+    raise ValueError(f"no reasoning style {style!r}: think, harmony, gemma or none")
 
 
 def _made(thoughts: list[str], answer: str, closed: bool) -> Split:
@@ -100,3 +108,19 @@ def _harmony(text: str, opened: bool) -> Split:
     thought = opened or (final and bool(lead.strip()))
     (thoughts if thought else answers).insert(0, lead)
     return _made(thoughts, "\n\n".join(a for a in answers if a.strip()), channel == "final")
+
+
+def _gemma(text: str, opened: bool) -> Split:
+    thoughts: list[str] = []
+    answers: list[str] = []
+    inside, at = opened, 0
+    for mark in _CHANNEL.finditer(text):
+        closing = bool(mark[1])
+        # An end whose beginning is not in the text: all before it was reasoning.
+        thought = inside or (closing and not thoughts)
+        (thoughts if thought else answers).append(text[at : mark.start()])
+        inside, at = not closing, mark.end()
+    (thoughts if inside else answers).append(text[at:])
+    pieces = (_ENDED.sub("", piece) for piece in answers)
+    answer = "\n".join(piece for piece in pieces if piece.strip())
+    return _made([_ENDED.sub("", thought) for thought in thoughts], answer, not inside)

@@ -8,7 +8,9 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from trace.errors import ConfigError
 from trace.models.hf import batches, forward
+from trace.models.hf.architecture import check_architecture
 
 SMALL: dict[str, Any] = {
     "vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
@@ -30,14 +32,18 @@ SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def made(kind: str, shape: dict[str, Any]) -> Any:
+    torch.manual_seed(0)
+    settings = AutoConfig.for_model(kind, **(SMALL | shape))
+    out = AutoModelForCausalLM.from_config(settings, dtype=torch.float32).eval()
+    for parameter in out.parameters():  # larger weights, so that tokens really depend on context
+        parameter.data.mul_(3)
+    return out
+
+
 @pytest.fixture(scope="module", params=SHAPES)
 def model(request: pytest.FixtureRequest) -> Any:
-    torch.manual_seed(0)
-    settings = AutoConfig.for_model(request.param, **(SMALL | SHAPES[request.param]))
-    made = AutoModelForCausalLM.from_config(settings, dtype=torch.float32).eval()
-    for parameter in made.parameters():  # larger weights, so that tokens really depend on context
-        parameter.data.mul_(3)
-    return made
+    return made(request.param, SHAPES[request.param])
 
 
 def prompts(shared: int = 0) -> list[list[int]]:
@@ -107,3 +113,39 @@ def test_rows_that_end_early_do_not_disturb_the_others(model: Any) -> None:
     )
     for i, tokens in enumerate(out):
         assert tokens == reference(model, rows[i], stops.get(i, 10))
+
+
+@pytest.mark.parametrize("shared", [0, 18])
+def test_labels_stay_in_the_chunk_of_their_positions(shared: int) -> None:
+    """Llama 4: some layers see nothing before the last multiple of eight positions."""
+    shape = {
+        "attention_chunk_size": 8, "num_local_experts": 2, "intermediate_size_mlp": 48,
+        "num_hidden_layers": 4, "layer_types": ["chunked_attention", "full_attention"] * 2,
+    }  # fmt: skip
+    chunked = made("llama4_text", shape)
+    test_greedy_tokens_equal_those_of_generate(chunked, shared)
+    test_label_likelihoods_equal_one_forward_a_label(chunked, shared)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("mamba", {}), ("lfm2", {"layer_types": ["conv", "full_attention"], "num_hidden_layers": 2}),
+     ("rwkv", {}), ("qwen3_next", {}), ("recurrent_gemma", {}), ("minimax", {}), ("falcon_h1", {})],
+)  # fmt: skip
+def test_layers_that_carry_padding_on_are_refused(kind: str, shape: dict[str, Any]) -> None:
+    settings = AutoConfig.for_model(kind, **shape)
+    for scores in (False, True):
+        with pytest.raises(ConfigError, match=r"no attention.*model/engine=vllm"):
+            check_architecture(settings, scores=scores)
+
+
+def test_a_model_that_takes_no_positions_writes_and_is_not_scored() -> None:
+    for kind, shape in {"mpt": {}, "bloom": {}, "falcon": {"alibi": True}}.items():
+        settings = AutoConfig.for_model(kind, **shape)
+        check_architecture(settings, scores=False)
+        with pytest.raises(ConfigError, match=r"protocol\.answer=generate"):
+            check_architecture(settings, scores=True)
+
+
+def test_every_architecture_that_is_tested_is_let_through(model: Any) -> None:
+    check_architecture(model.config, scores=True)

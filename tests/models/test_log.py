@@ -157,6 +157,29 @@ def test_broken_line_is_named(tmp_path: Path, line: bytes) -> None:
         CompletionLog(tmp_path).read([digest(1)])
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"text": 5}, {"text": None}, {"reasoning": ["x"]}, {"top": 1}, {"finish": "nonsense"},
+     {"finish": None}, {"scores": {"a": {"logprob": "-1", "tokens": 1}}}],
+)  # fmt: skip
+def test_a_line_with_values_of_another_kind_is_named(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    segment = logged(tmp_path, completion(1), completion(2))
+    first, second = segment.read_bytes().splitlines()
+    segment.write_bytes(first + b"\n" + json.dumps(json.loads(second) | change).encode() + b"\n")
+    with CompletionLog(tmp_path) as log:
+        assert log.read([digest(1)])
+        with pytest.raises(DataError, match="line 2: not a completion"):
+            log.read([digest(2)])
+
+
+def test_a_segment_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").mkdir()
+    with CompletionLog(tmp_path) as log, pytest.raises(DataError, match=r"a\.jsonl: cannot be"):
+        log.read([digest(1)])
+
+
 def test_newer_schema_says_so(tmp_path: Path) -> None:
     segment = logged(tmp_path, completion(1))
     segment.write_bytes(segment.read_bytes().replace(b'{"schema": 1,', b'{"schema": 2,'))

@@ -129,3 +129,9 @@ def test_a_forced_beginning_is_what_the_model_would_write(asset: str, prefix: st
     made = prompts.answer_tokens(tokenizer, prefix, labels)
     for label, branch in zip(labels, made.branches, strict=True):
         assert tokenizer.decode([*made.forced, *branch]) == prefix + label
+
+
+def test_half_a_surrogate_pair_is_one_unknown_character() -> None:
+    """JSON can hold it, and a tokenizer takes no such text."""
+    made = tokenizer(TURNS)
+    assert prompts.encode(made, ask("a\ud83d")) == prompts.encode(made, ask("a\ufffd"))

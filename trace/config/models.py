@@ -24,7 +24,7 @@ class Model:
     context: int | None = None
     """Context length in tokens, where the model's own config does not tell the usable one."""
     reasoning: str = "think"
-    """How reasoning is marked in the output: think (<think> tags), harmony, or none."""
+    """How reasoning is marked in the output: think (<think> tags), harmony, gemma, or none."""
     template_args: Any = None  # as for MockModel.rates
     """A table of arguments of the chat template, such as enable_thinking."""
     chat_template: str | None = None
@@ -54,7 +54,7 @@ class Model:
 
     def __post_init__(self) -> None:
         check(bool(self.name), "model.name", "is empty", "Give the model a name.")
-        check_choice("model.reasoning", self.reasoning, ("think", "harmony", "none"))
+        check_choice("model.reasoning", self.reasoning, ("think", "harmony", "gemma", "none"))
         check_choice("model.kind", self.kind, ("general", "guard"))
         check(
             self.context is None or self.context >= 1,
@@ -216,9 +216,12 @@ class HostedModel(Model):
             )
 
 
+OWN_RULE = "own"
+
+
 @config
 class RuleModel(Model):
     """A judge without a model: a rule of the benchmark."""
 
     rule: str = MISSING
-    """Its name among the benchmark's rule judges."""
+    """Its name among the benchmark's rule judges; `own` for the first that it has."""

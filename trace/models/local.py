@@ -12,6 +12,7 @@ from trace import config
 from trace.errors import ConfigError
 from trace.models.hf.answers import Row, row_of
 from trace.models.hf.load import Source, model_errors
+from trace.models.unicode import whole_characters
 from trace.records import Json, Request, digest
 
 
@@ -63,7 +64,8 @@ class TextSide:
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without any template."""
-        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        whole = whole_characters(text)
+        return len(self.tokenizer(whole, add_special_tokens=False)["input_ids"])
 
     def rows(self, requests: Sequence[Request], keys: Sequence[str]) -> list[Row]:
         """The requests as tokens, in their order.

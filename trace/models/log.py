@@ -17,10 +17,10 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, get_args
 
 from trace.errors import DataError
-from trace.records import Completion, Json
+from trace.records import Completion, Finish, Json
 from trace.tracking.files import safe_name
 
 SCHEMA = 1
@@ -55,7 +55,8 @@ class CompletionLog:
         decoding them.
 
         Raises:
-            DataError: a line that is not the last is broken, or was written by a newer version.
+            DataError: a line that is not the last is broken, or was written by a newer version;
+                a segment cannot be read.
         """
         names = set(keys)
         wanted = {key.encode() for key in names}
@@ -171,12 +172,29 @@ def _write(fd: int, data: bytes) -> None:
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The numbered lines; bytes are split at newlines only, text would be at U+2028 too."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):
-                yield number, line
-            else:
-                logger.warning("%s, line %d: unfinished, left out", path, number)
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.endswith(b"\n"):
+                    yield number, line
+                else:
+                    logger.warning("%s, line %d: unfinished, left out", path, number)
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror}). Mend or remove it: what it stood for is "
+            "asked again."
+        ) from error
+
+
+def _check_types(completion: Completion) -> None:
+    texts = (completion.key, completion.text, completion.reasoning or "", completion.top or "")
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("key, text, reasoning and top are text")
+    if completion.finish not in get_args(Finish):
+        raise ValueError(f"finish is {completion.finish!r}")
+    for score in (completion.scores or {}).values():
+        if not isinstance(score.logprob, int | float):
+            raise TypeError("a log-probability is a number")
 
 
 def _decode(line: bytes, path: Path, number: int) -> Completion | None:
@@ -187,7 +205,9 @@ def _decode(line: bytes, path: Path, number: int) -> Completion | None:
             return None
         schema = value.pop("schema")
         if schema == SCHEMA:
-            return Completion.from_json(value)
+            completion = Completion.from_json(value)
+            _check_types(completion)
+            return completion
         newer = isinstance(schema, int) and schema > SCHEMA
         problem = f"schema {schema!r}, this version reads {SCHEMA}"
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

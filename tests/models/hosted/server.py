@@ -34,6 +34,9 @@ class Server:
     key: str = ""
     model: str = NAME
     fingerprint: str | None = None
+    kind: str = "application/json"
+    redirect: str = ""
+    """Where everybody is sent instead of being answered."""
     change: Callable[[dict[str, Any]], Any] = lambda body: body
     """What is done to a right body before it is sent."""
     seen: Counter[str] = field(default_factory=Counter)
@@ -88,6 +91,9 @@ class Server:
             self.now -= 1
 
     async def _reply(self, writer: asyncio.StreamWriter, prompt: str, fault: str) -> bool:
+        if self.redirect:
+            await send(writer, {}, status=307, headers={"Location": self.redirect})
+            return True
         if fault.startswith(("4", "5")):
             status, _, rest = fault.partition(" ")
             error = {"error": {"message": f"planted {rest}", "code": rest or None}}
@@ -131,7 +137,7 @@ class Server:
             self.answered[prompt] += 1
         else:
             assert fault == "", fault
-            await send(writer, right)
+            await send(writer, right, kind=self.kind)
             self.answered[prompt] += 1
         return True
 

@@ -76,4 +76,18 @@ def test_every_attempt_counts_as_a_request() -> None:
     budget.answered(worst, None, "served")
     assert "model.engine.max_requests=2" in (budget.refusal(worst) or "")
     assert (budget.usage.attempts, budget.usage.answers, budget.usage.usd) == (2, 1, None)
+    assert (budget.usage.uncounted, budget.usage.prompt_tokens) == (1, 0), "nobody counted them"
     assert budget.usage.to_json()["served"] == ["served"]
+
+
+def test_a_budget_below_one_request_does_not_promise_to_go_on() -> None:
+    budget = Budget(price=PRICE, max_cost_usd=0.001, max_requests=None)
+    said = budget.refusal(Tokens(prompt=1000, completion=1000)) or ""
+    assert "a single request may cost up to 0.01 USD" in said
+    assert "goes on" not in said
+    assert "goes on" not in (
+        Budget(price=PRICE, max_cost_usd=0.01, max_requests=None).refusal(
+            Tokens(prompt=1000, completion=1000)
+        )
+        or ""
+    )  # met exactly, it is not exceeded

@@ -18,7 +18,8 @@ from tests.models.hosted.help import ask, drain, flat, right, settings
 from tests.models.hosted.server import NAME, Server, serving
 from trace.errors import ConfigError, TraceError
 from trace.models.complete import complete
-from trace.models.hosted.engine import OpenAIModel, address
+from trace.models.hosted.engine import OpenAIModel
+from trace.models.hosted.fault import address
 from trace.models.log import CompletionLog
 from trace.models.open import open_model
 from trace.records import Completion, Request
@@ -108,9 +109,65 @@ def test_what_every_request_would_meet_stops_the_run(fault: str, says: str) -> N
     assert len(came) == 20
 
 
-def test_a_server_that_stays_away_stops_the_run() -> None:
-    with pytest.raises(TraceError, match=r"model\.base_url=http://127\.0\.0\.1:1/v1: 8 requests"):
-        flat(OpenAIModel(settings(attempts=1)).generate(ask(100), {}))
+def test_where_no_server_is_the_run_stops_at_once() -> None:
+    says = r"model\.base_url=http://127\.0\.0\.1:1/v1: the first 8 attempts .*Start the server"
+    model = OpenAIModel(settings(max_requests=20))  # of eight attempts a request: 800
+    with pytest.raises(TraceError, match=says):
+        flat(model.generate(ask(100), {}))
+
+
+def test_what_is_no_api_stops_the_run_and_is_shown() -> None:
+    with serving(Server(fault=always("html"))) as server:
+        with pytest.raises(TraceError, match=r"first 8 attempts .*Bad gateway.*ends in /v1"):
+            flat(OpenAIModel(settings(server.url)).generate(ask(100), {}))
+        assert server.seen.total() < 20
+
+
+def test_a_redirection_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANTED", KEY)
+    with serving(Server()) as other, serving(Server(redirect=other.url)) as server:
+        model = OpenAIModel(settings(server.url, api_key_env="PLANTED"))
+        with pytest.raises(TraceError, match=rf"HTTP 307: it sends us to {other.url}"):
+            flat(model.generate(ask(10), {}))
+        assert other.seen.total() == 0
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=iso-8859-1", "text/x; charset=hex"])
+def test_json_is_utf_8_whatever_the_header_calls_it(kind: str) -> None:
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        body["choices"][0]["message"]["content"] = "caf\u00e9 \u5b89"
+        return body
+
+    with serving(Server(kind=kind, change=change)) as server:
+        [made] = flat(OpenAIModel(settings(server.url)).generate(ask(1), {}))
+    assert made.text == "caf\u00e9 \u5b89"
+
+
+def test_half_a_surrogate_pair_does_not_keep_a_prompt_from_being_sent() -> None:
+    half = Request(messages=({"role": "user", "content": "a\ud83d b"},))
+    with serving(Server()) as server:
+        [made] = flat(OpenAIModel(settings(server.url)).generate([half], {}))
+        assert list(server.seen) == ["a\ufffd b"]
+    assert made.key == half.key(OpenAIModel(settings(server.url)).identity)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http://host:99999/v1", "http://[::1/v1", "http://host:abc/v1",
+            "http://host:0/v1", "http://host/v1?api-version=1"],
+)  # fmt: skip
+def test_an_address_that_nothing_can_be_sent_to_is_refused_before_the_run(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"model\.base_url=.*no request can be sent there"):
+        OpenAIModel(settings(url)).prepare(ask(1)[0])
+
+
+def test_names_of_an_openai_account_are_told_to_nobody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-planted")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-planted")
+    with serving(Server()) as server:
+        flat(OpenAIModel(settings(server.url)).generate(ask(1), {}))
+    assert "planted" not in str(server.headers)
 
 
 def test_a_rest_of_hours_stops_the_run_instead() -> None:
@@ -217,6 +274,18 @@ def test_a_budget_of_money_is_spent_and_not_exceeded() -> None:
     assert f"{len(came)} answers, for {model.usage['usd']:.4g} USD" in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "extra", [{"max_completion_tokens": 10_000}, {"tools": [{"description": "x" * 10_000}]}]
+)
+def test_what_is_added_to_a_request_counts_in_the_budget(extra: dict[str, Any]) -> None:
+    price = {"input": 1.0, "output": 1.0}  # ten thousand tokens: 0.01 USD
+    with serving(Server()) as server:
+        model = OpenAIModel(settings(server.url, price=price, max_cost_usd=0.005, extra_body=extra))
+        with pytest.raises(TraceError, match=r"a single request may cost up to 0\.01"):
+            flat(model.generate(ask(1), {}))
+        assert server.seen.total() == 0
+
+
 def test_scores_are_read_from_a_server_that_tells_them() -> None:
     def change(body: dict[str, Any]) -> dict[str, Any]:
         told = [{"token": "Safe", "logprob": -0.2}, {"token": "Un", "logprob": -1.8}]
@@ -249,6 +318,7 @@ from pathlib import Path
 from tests.models.hosted.help import ask, settings
 from trace.models.complete import complete
 from trace.models.hosted.engine import OpenAIModel
+from trace.models.hosted.fault import address
 from trace.models.log import CompletionLog
 def interrupt(*_):
     raise KeyboardInterrupt

@@ -58,6 +58,18 @@ def test_a_providers_filter_is_told_from_other_refusals(status: int, body: Any) 
     assert of_status(status, body, {}) == "content_filter"
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_another_place_is_told_and_nobody_goes_there(status: int) -> None:
+    found = of_status(status, None, {"location": "https://me:pw@other.test/v1/x?key=k#f"})
+    assert isinstance(found, Fault)
+    assert found.kind == "fatal"
+    assert "https://other.test/v1/x. Correct model.id or model.base_url" in found.text
+    assert "pw" not in found.text
+    assert "key" not in found.text
+    for broken in ({}, {"location": "http://[::1"}):
+        assert isinstance(of_status(status, None, broken), Fault)
+
+
 def test_an_empty_account_is_not_waited_for() -> None:
     found = of_status(429, openai("You exceeded your current quota", "insufficient_quota"), {})
     assert isinstance(found, Fault)
@@ -68,8 +80,10 @@ def test_the_rest_is_read_in_all_its_forms() -> None:
     assert retry_after({"retry-after": "7"}) == 7
     assert retry_after({"retry-after": "0.25"}) == 0.25
     assert retry_after({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
-    for nothing in ({}, {"retry-after": "soon"}, {"retry-after": "nan"}, {"retry-after": "inf"}):
-        assert retry_after(nothing) is None
+    beyond = f"Wed, 21 Oct 2015 07:28:00 +{'9' * 20}"  # a time zone that no date can have
+    for nothing in ("", "soon", "nan", "inf", "1e400", beyond):
+        assert retry_after({"retry-after": nothing}) is None
+    assert retry_after({}) is None
     assert retry_after({"retry-after": "-3"}) == 0
     theirs = datetime(2020, 1, 1, tzinfo=UTC)  # a server whose clock is years behind
     later = format_datetime(theirs + timedelta(seconds=20), usegmt=True)

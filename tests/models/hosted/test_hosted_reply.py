@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -228,3 +229,66 @@ def test_settings_that_cannot_work_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as raised:
         settings(**given)
     assert "sk-planted-key" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, [1], {}, {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": 30},
+     {"prompt_tokens": -30, "completion_tokens": 5}, {"prompt_tokens": 30, "completion_tokens": -5},
+     {"prompt_tokens": math.inf, "completion_tokens": 5}, {"prompt_tokens": "many"},
+     {"prompt_tokens": math.nan, "completion_tokens": 5}],
+)  # fmt: skip
+def test_a_count_that_cannot_be_is_none(usage: Any) -> None:
+    """Negative counts would pay a budget back."""
+    found = read(reply() | {"usage": usage})
+    assert isinstance(found, Reply)
+    assert found.tokens is None
+    assert (found.completion.prompt_tokens, found.completion.completion_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("cached", [10**9, -1, math.inf, "x"])
+def test_no_more_is_cached_than_was_read(cached: Any) -> None:
+    usage = {"prompt_tokens": 30, "completion_tokens": 5}
+    found = read(reply() | {"usage": usage | {"prompt_tokens_details": {"cached_tokens": cached}}})
+    assert isinstance(found, Reply)
+    assert found.tokens is not None
+    assert found.tokens.cached == (30 if cached == 10**9 else 0)
+
+
+@pytest.mark.parametrize("told", ["absent", None, {}, {"content": None}, {"content": []}])
+def test_a_server_without_log_probabilities_is_asked_once_and_told(told: Any) -> None:
+    body = reply()
+    if told != "absent":
+        body["choices"][0]["logprobs"] = told
+    found = read(body, SCORED, logprobs=20)
+    assert isinstance(found, Fault)
+    assert found.kind == "refused"
+    assert "reports no log-probabilities" in found.text
+    assert "protocol.answer=generate" in found.text
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_log_probabilities_that_are_no_numbers_are_no_scores(value: float) -> None:
+    told = [{"token": "Safe", "logprob": -1.0}, {"token": "S", "logprob": value}]
+    tokens = [
+        {"token": PREFIX, "logprob": 0.0, "top_logprobs": []},
+        {"token": "Un", "logprob": -0.5, "top_logprobs": told},
+    ]
+    with pytest.raises(Unreadable, match="not numbers"):
+        label_scores(tokens, PREFIX, LABELS)
+
+
+def test_reasoning_in_a_field_that_was_not_named_is_pointed_at() -> None:
+    found = read(reply(None, "length", reasoning_content="Hmm"))
+    assert isinstance(found, Fault)
+    assert "Give model.reasoning_field=reasoning_content" in found.text
+    named = read(reply(None, "length", reasoning="Hmm"), reasoning_field="reasoning")
+    assert isinstance(named, Reply)
+
+
+@pytest.mark.parametrize("body", [[], "x", None, 3, {"choices": 3}])
+def test_other_json_is_no_completion_and_is_shown(body: Any) -> None:
+    found = read(body)
+    assert isinstance(found, Fault)
+    assert found.kind == "malformed"
+    assert repr(json.dumps(body))[1:-1] in found.text

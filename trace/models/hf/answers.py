@@ -11,7 +11,7 @@ from typing import Any
 from trace.models.hf import forward, prompts
 from trace.models.hf.prefixes import Prefixes
 from trace.models.hf.sampling import before_stop, ender, picker
-from trace.reasoning import split_reasoning
+from trace.reasoning import CONTROL_MARKED, split_reasoning
 from trace.records import Completion, LabelScore, Request
 
 CLOSE_THOUGHT = "\n</think>\n\n"
@@ -118,8 +118,8 @@ class Runner:
         if not ids:
             return Completion(key=row.key, finish="error", error=NOT_FINITE)
         ended = ids[-1] in self.ends
-        # Harmony marks its channels with control tokens: they are needed to split the text.
-        text = self.tokenizer.decode(ids, skip_special_tokens=self.style != "harmony")
+        # Where control tokens mark the reasoning, they are needed to split the text.
+        text = self.tokenizer.decode(ids, skip_special_tokens=self.style not in CONTROL_MARKED)
         split = split_reasoning(text, self.style, opened=row.opened)
         cut = before_stop(split, row.request.sampling.stop)
         return Completion(

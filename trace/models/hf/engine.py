@@ -15,6 +15,7 @@ from trace import config
 from trace.errors import ConfigError
 from trace.models.hf import batches, memory
 from trace.models.hf.answers import Row, Runner
+from trace.models.hf.architecture import check_architecture
 from trace.models.hf.placement import device, quantisation
 from trace.models.hf.prefix_tree import Stem, prefix_tree
 from trace.models.hf.prefixes import Prefixes
@@ -74,7 +75,8 @@ class HfModel:
         return {i for i in [*own, self.text.tokenizer.eos_token_id] if i is not None}
 
     def prepare(self, request: Request) -> None:
-        """Loads the tokenizer, renders the request, and looks for the device."""
+        """Looks at the architecture and for the device, and renders the request."""
+        check_architecture(self.text.config, scores=bool(request.labels))
         self.text.rows([request], [""])
         assert self.device
         quantisation(self.engine)

@@ -192,7 +192,7 @@ def label_logprobs(
 
 def tree_mask(
     part: Prefilled, owner: torch.Tensor, positions: torch.Tensor
-) -> Callable[[int | None], torch.Tensor]:
+) -> Callable[..., torch.Tensor]:
     """The mask of branch tokens over the cache and themselves.
 
     Args:
@@ -201,8 +201,9 @@ def tree_mask(
         positions: [rows, tokens], the position of each.
 
     Returns:
-        A function of the sliding window (None: no limit) that gives a boolean mask
-        [rows, 1, tokens, filled + tokens], true where a token may look.
+        A function of the sliding window, or of the size of the chunks that attention stays in
+        (None: no limit), that gives a boolean mask [rows, 1, tokens, filled + tokens], true where
+        a token may look.
     """
     device = positions.device
     filled = part.cache.get_seq_length()
@@ -215,17 +216,20 @@ def tree_mask(
     visible = torch.cat([prompt, own.expand(len(lengths), -1, -1)], dim=2)
     where = torch.cat([slot.expand(len(lengths), -1), positions], dim=1)
 
-    def of(window: int | None) -> torch.Tensor:
-        if window is None:
+    def of(window: int | None, chunk: int | None = None) -> torch.Tensor:
+        if chunk is not None:
+            near = positions[:, :, None] // chunk == where[:, None, :] // chunk
+        elif window is not None:
+            near = positions[:, :, None] - where[:, None, :] < window
+        else:
             return visible[:, None]
-        near = positions[:, :, None] - where[:, None, :] < window
         return (visible & near)[:, None]
 
     return of
 
 
 def _for_layers(
-    config: Any, mask: Callable[[int | None], torch.Tensor]
+    config: Any, mask: Callable[..., torch.Tensor]
 ) -> torch.Tensor | dict[str, torch.Tensor]:
     """The mask in the form the model wants: one, or one for each kind of layer."""
     text = config.get_text_config()
@@ -233,15 +237,16 @@ def _for_layers(
         visible = mask
         lowest = torch.finfo(torch.float32).min
 
-        def mask(window: int | None) -> torch.Tensor:
-            return torch.zeros_like(visible(window), dtype=torch.float32).masked_fill(
-                ~visible(window), lowest
-            )
+        def mask(*limits: int | None) -> torch.Tensor:
+            seen = visible(*limits)
+            return torch.zeros_like(seen, dtype=torch.float32).masked_fill(~seen, lowest)
 
     window = getattr(text, "sliding_window", None)
     kinds = set(getattr(text, "layer_types", None) or ())
     if len(kinds) > 1:
-        return {k: mask(window if k == "sliding_attention" else None) for k in kinds}
+        chunk = getattr(text, "attention_chunk_size", None)
+        limits = {"sliding_attention": (window,), "chunked_attention": (None, chunk)}
+        return {kind: mask(*limits.get(kind, (None,))) for kind in kinds}
     if kinds == {"full_attention"} or not getattr(text, "use_sliding_window", True):
         return mask(None)
     return mask(window)

@@ -10,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
 from trace import assets, config
-from trace.errors import ConfigError
+from trace.errors import ConfigError, TraceError
+from trace.models.runnable import is_folder
 from trace.records import Json, digest
 
 DESCRIPTION_FILES = ["*.json", "*.jinja", "tokenizer*", "*.model", "*.txt"]
@@ -32,23 +31,33 @@ class Source:
 
     @cached_property
     def folder(self) -> Path:
-        """A folder that holds at least the config, the tokenizer and the chat template."""
+        """A folder that holds at least the config, the tokenizer and the chat template.
+
+        Raises:
+            ConfigError: it is not there, holds an adapter, or weights in another format.
+        """
         if self.settings.asset:
             from trace.models.hf.gguf import safetensors_folder
 
             return safetensors_folder(self.settings.asset)
         if self._local:
+            _refuse_adapter(self._local, str(self.settings.id))
+            _refuse_other_formats(self._local)
             return self._local
+        if is_folder(str(self.settings.id)):
+            raise ConfigError(f"model.id={self.settings.id}: {_no_folder(str(self.settings.id))}")
         with model_errors(self.settings):
             from huggingface_hub import snapshot_download
 
-            return Path(
+            folder = Path(
                 snapshot_download(
                     str(self.settings.id),
                     revision=self.settings.revision,
                     allow_patterns=DESCRIPTION_FILES,
                 )
             )
+        _refuse_adapter(folder, str(self.settings.id))
+        return folder
 
     def identity(self) -> dict[str, Json]:
         """What tells these weights and this chat template from others, without loading them."""
@@ -75,18 +84,69 @@ class Source:
         }
 
     def load_weights(self, **options: Any) -> Any:
-        """The model, as transformers' `AutoModelForCausalLM` makes it. Only safetensors."""
+        """The model, as transformers' `AutoModelForCausalLM` makes it. Only safetensors.
+
+        Raises:
+            ConfigError: it cannot be loaded, or not whole: what a file lacks is made up at random.
+        """
         from transformers import AutoModelForCausalLM
 
         hub = not self.settings.asset and self._local is None
         with model_errors(self.settings):
-            return AutoModelForCausalLM.from_pretrained(
+            model, found = AutoModelForCausalLM.from_pretrained(
                 self.settings.id if hub else self.folder,
                 revision=self.folder.name if hub else None,
                 use_safetensors=True,
                 trust_remote_code=False,
+                output_loading_info=True,
                 **options,
             )
+        if missing := sorted(found["missing_keys"]):
+            raise ConfigError(
+                f"model.id={self.settings.id}: its files lack {len(missing)} weights of the "
+                f"architecture that config.json names, such as {missing[0]}. Get the whole model, "
+                "or the one that is meant for causal language modelling."
+            )
+        return model
+
+
+def _refuse_adapter(folder: Path, model: str) -> None:
+    if (folder / "adapter_config.json").is_file():
+        raise ConfigError(
+            f"model.id={model}: it holds an adapter, which would be left out. Merge it into its "
+            "base first (merge_and_unload of peft, then save_pretrained)."
+        )
+
+
+def _refuse_other_formats(folder: Path) -> None:
+    names = sorted(path.name for path in folder.iterdir())
+    other = [name for name in names if name.endswith((".bin", ".pt", ".pth", ".gguf"))]
+    if other and not any(name.endswith(".safetensors") for name in names):
+        raise ConfigError(
+            f"model.id={folder}: its weights are in {other[0]}, not in safetensors. "
+            f"{_formats(other[0])}"
+        )
+
+
+def _formats(name: str) -> str:
+    if name.endswith(".gguf"):
+        return (
+            "Serve it with llama.cpp and use model=openai_compatible, or give the folder of the "
+            "original weights."
+        )
+    return (
+        "Such files can run code when they are opened, so they never are. Convert them in a place "
+        "where that does no harm (save_pretrained writes safetensors)."
+    )
+
+
+def _no_folder(name: str) -> str:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return f"a path is taken as it stands. Give model.id={path}."
+    if path.is_file():
+        return f"it is a file, not a folder. {_formats(name) if path.suffix == '.gguf' else ''}"
+    return "there is no such folder."
 
 
 def _is_text_side(path: Path) -> bool:
@@ -112,11 +172,15 @@ def model_errors(settings: config.Model) -> Iterator[None]:
     """Turns what loading a model or its tokenizer can raise into a message for the user."""
     try:
         yield
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
+    except TraceError:
+        raise
+    except Exception as error:  # a broken file can make the libraries raise anything
         gate = (
             " It is gated: accept its licence on the hub, set HF_TOKEN." if settings.gated else ""
         )
-        what = str(error).strip().splitlines()[0]
+        what = next(iter(str(error).strip().splitlines()), "")
+        if not (what and isinstance(error, OSError | ValueError | ImportError)):
+            what = f"{type(error).__name__} {what}".strip()  # of a KeyError the words say little
         raise ConfigError(
             f"model.id={settings.id}: cannot be loaded ({what}).{gate} "
             "Give a folder with config.json, tokenizer and safetensors, or a Hugging Face id that "

@@ -44,7 +44,9 @@ def device(name: str) -> torch.device:
     """
     if name != "auto":
         try:
-            return torch.zeros(0, device=name).device
+            probe = torch.zeros(1, device=name)
+            probe.tolist()  # the device meta keeps no values
+            return probe.device
         except (RuntimeError, AssertionError) as error:  # torch raises either for what is missing
             what = str(error).strip().splitlines()[0]
             raise ConfigError(

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from trace.errors import ConfigError
+from trace.models.unicode import whole_characters
 from trace.records import Json, Request
 
 Tokenizer = Any
@@ -90,7 +91,7 @@ def encode(tokenizer: Tokenizer, request: Request) -> Prompt:
             "Choose the instruction-tuned version of the model."
         )
     text = render(tokenizer, request) if request.literal is None else request.literal
-    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    ids: list[int] = tokenizer(whole_characters(text), add_special_tokens=False)["input_ids"]
     bos = tokenizer.bos_token_id
     if bos is not None:
         begins: list[int] = tokenizer("a")["input_ids"]

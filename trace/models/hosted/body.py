@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trace import config
 from trace.errors import ConfigError
+from trace.models.unicode import whole_characters
 from trace.records import Json, Request
 
 SPARE_TOKENS = 8
@@ -19,7 +20,7 @@ def body(settings: config.HostedModel, request: Request, key: str) -> dict[str, 
     sampling = request.sampling
     fields: dict[str, Json] = {
         "model": settings.id,
-        "messages": [dict(message) for message in request.messages],
+        "messages": [{**m, "content": _whole(m["content"])} for m in request.messages],
     }
     if request.labels:
         fields |= {
@@ -41,6 +42,13 @@ def body(settings: config.HostedModel, request: Request, key: str) -> dict[str, 
         fields["chat_template_kwargs"] = dict(request.template_args)
     fields |= settings.extra_body or {}
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _whole(content: Json) -> Json:
+    """Content as text, or as the list of parts that some templates want."""
+    if isinstance(content, str):
+        return whole_characters(content)
+    return [{**part, "text": whole_characters(part["text"])} for part in content]
 
 
 def check_labels(settings: config.HostedModel, request: Request) -> None:

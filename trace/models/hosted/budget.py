@@ -16,14 +16,16 @@ PER_MESSAGE = 16
 class Usage:
     """What a run has used so far.
 
-    `attempts` counts every request sent, `answers` those that were answered. `usd` is what the
-    answers cost, and `usd_doubtful` the most that attempts without an answer may have cost beside
-    (cut off, timed out, unreadable); both are None without a price. `served` are the models that
-    answered, by their own names and fingerprints.
+    `attempts` counts every request sent, `answers` those that were answered. Tokens are those that
+    the server counted; `uncounted` answers came without, and cost the most they can. `usd` is what
+    the answers cost, and `usd_doubtful` the most that attempts without an answer may have cost
+    beside (cut off, timed out, unreadable); both are None without a price. `served` are the models
+    that answered, by their own names and fingerprints.
     """
 
     attempts: int = 0
     answers: int = 0
+    uncounted: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
@@ -80,11 +82,18 @@ class Budget:
         if self.max_cost_usd is None or self.price is None:
             return None
         sure = (used.usd or 0.0) + (used.usd_doubtful or 0.0)
-        if sure + self._reserved + cost(self.price, worst) <= self.max_cost_usd:
+        most = cost(self.price, worst)
+        if most > self.max_cost_usd:
+            return (
+                f"model.engine.max_cost_usd={self.max_cost_usd:g}: a single request may cost up to "
+                f"{most:.4g} USD, after {used.answers} answers{self._spent()}. Give more, "
+                "or a smaller sampling.max_new_tokens"
+            )
+        if sure + self._reserved + most <= self.max_cost_usd:
             return None
         return (
             f"model.engine.max_cost_usd={self.max_cost_usd:g}: the next request may cost up to "
-            f"{cost(self.price, worst):.4g} USD more, after {used.answers} answers{self._spent()}. "
+            f"{most:.4g} USD more, after {used.answers} answers{self._spent()}. "
             "The same command goes on with as much again"
         )
 
@@ -96,14 +105,16 @@ class Budget:
     def answered(self, worst: Tokens, tokens: Tokens | None, served: str) -> None:
         """It was answered. Where the server counts no tokens, the most they can be is charged."""
         self._release(worst)
-        used, taken = self.usage, tokens or worst
+        used, counted = self.usage, tokens or Tokens(prompt=0, completion=0)
+        charged = tokens or worst
         self.usage = replace(
             used,
             answers=used.answers + 1,
-            prompt_tokens=used.prompt_tokens + taken.prompt,
-            cached_tokens=used.cached_tokens + taken.cached,
-            completion_tokens=used.completion_tokens + taken.completion,
-            usd=None if self.price is None else (used.usd or 0.0) + cost(self.price, taken),
+            uncounted=used.uncounted + (tokens is None),
+            prompt_tokens=used.prompt_tokens + counted.prompt,
+            cached_tokens=used.cached_tokens + counted.cached,
+            completion_tokens=used.completion_tokens + counted.completion,
+            usd=None if self.price is None else (used.usd or 0.0) + cost(self.price, charged),
             served=used.served if served in used.served else (*used.served, served),
         )
 

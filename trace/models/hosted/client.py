@@ -8,16 +8,22 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import openai
-from openai import AsyncOpenAI, Omit
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Omit, Timeout
 
 from trace import config
 from trace.errors import ConfigError
-from trace.models.hosted.fault import Fault, of_status
-from trace.models.hosted.reply import Reply, engine_of, read_reply
+from trace.models.hosted.fault import Fault, address, of_status
+from trace.models.hosted.reply import Reply, beginning, engine_of, read_reply
 from trace.records import Completion, Json, Request
 from trace.tracking.secrets import REDACTED
+
+TO_REACH = "Start the server, or correct model.base_url"
+AN_API = "Is model.base_url the address of an API? It often ends in /v1"
+CONNECT = 20.0
+"""Seconds in which a connection has to come about; an answer may take far longer."""
 
 
 def credential(settings: config.HostedModel) -> str:
@@ -40,6 +46,24 @@ def credential(settings: config.HostedModel) -> str:
     return value
 
 
+def check_address(base_url: str) -> None:
+    """Finds out whether requests can be sent to an address at all; nobody is asked.
+
+    Raises:
+        ConfigError: it names no host or port, or has a query, behind which no path can stand.
+    """
+    try:
+        parts = urlsplit(base_url)
+        whole = bool(parts.hostname) and parts.port != 0 and not parts.query
+    except ValueError:  # a port above 65535, a bracket that stays open
+        whole = False
+    if not whole:
+        raise ConfigError(
+            f"model.base_url={address(base_url)}: no request can be sent there. Give the scheme, "
+            "the host and the path, without a query: model.base_url=http://127.0.0.1:8000/v1."
+        )
+
+
 class Client:
     """Sends single attempts. Its own retries are off: who retries has to count."""
 
@@ -52,8 +76,13 @@ class Client:
             base_url=settings.base_url,
             api_key=self._key or "none",
             max_retries=0,
-            timeout=self.timeout,
+            timeout=Timeout(self.timeout, connect=min(self.timeout, CONNECT)),
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False),
         )
+        self._headers = {} if self._key else {"Authorization": Omit()}
+        if not (self._client.base_url.host or "").endswith("openai.com"):
+            # The client reads both from the environment, and would tell them to any server.
+            self._headers |= {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -72,21 +101,28 @@ class Client:
                     model=fields["model"],
                     messages=fields["messages"],
                     extra_body=rest,
-                    extra_headers=None if self._key else {"Authorization": Omit()},
+                    extra_headers=self._headers,
                 )
-            body = json.loads(reply.text)
         except openai.APIStatusError as error:
             return self._refusal(error, key)
-        except (TimeoutError, openai.APITimeoutError):
+        except (TimeoutError, openai.APITimeoutError) as error:
+            if type(error.__cause__).__name__ == "ConnectTimeout":
+                return Fault(kind="unreached", text=f"no connection. {TO_REACH}")
             text = f"no reply within model.engine.timeout={self.timeout:g} seconds"
             return Fault(kind="failed", text=text, billed=True)
         except openai.APIConnectionError as error:
             cause = error.__cause__
-            unsent = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
             text = f"{type(cause).__name__}: {cause}" if cause else str(error)
-            return Fault(kind="failed", text=text, billed=not unsent)
+            if type(cause).__name__ in ("ConnectError", "ProxyError"):
+                return Fault(kind="unreached", text=f"{text}. {TO_REACH}")
+            return Fault(kind="failed", text=text, billed=True)
+        try:
+            body = json.loads(reply.content)  # JSON is UTF-8, whatever a header calls it
         except (ValueError, RecursionError) as error:
-            return Fault(kind="malformed", text=f"not JSON ({error})", billed=True)
+            page = reply.content.decode("utf-8", "replace")
+            advice = "" if page.startswith("{") else f". {AN_API}"
+            text = f"not JSON ({error}): {beginning(page)}{advice}"
+            return self._hidden(Fault(kind="malformed", text=text, billed=True))
         seconds = round(time.monotonic() - began, 4)
         reply_or_fault = read_reply(body, self.settings, request, key, seconds)
         return self._hidden(reply_or_fault) if isinstance(reply_or_fault, Fault) else reply_or_fault

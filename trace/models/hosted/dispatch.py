@@ -76,6 +76,7 @@ class Dispatch:
         self._answered = answered_before
         self._given_up = 0
         self._refused = 0
+        self._nothing = 0
 
     async def next(self) -> list[Completion]:
         """The completions that have come since; at least one, or none once all jobs have ended.
@@ -171,16 +172,23 @@ class Dispatch:
 
     def _fault(self, job: Job, fault: Fault) -> Completion | None:
         rest = fault.retry_after
-        if fault.kind == "limited" or fault.kind == "failed":
-            self._ended(fault.kind, rest)
+        if rest is not None and rest > LONGEST_REST:
+            self._stop_run(f"the server asks to wait for {rest:.0f} seconds ({fault.text})")
+        if fault.kind == "limited":
+            self._ended("limited", rest, said="turned away")
+        elif fault.kind in ("failed", "unreached"):
+            self._ended("failed", rest, said=f"no answer ({fault.text})")
         else:  # the server is well, whatever it says
             self._ended("answered")
         if fault.kind == "fatal":
             self._stop_run(fault.text)
+        if self._stop:
             return None
-        if rest is not None and rest > LONGEST_REST:
-            self._stop_run(f"the server asks to wait for {rest:g} seconds ({fault.text})")
-            return None
+        if fault.kind in ("unreached", "malformed") and not self.budget.usage.answers:
+            self._nothing += 1
+            if self._nothing >= IN_A_ROW:
+                self._stop_run(f"the first {self._nothing} attempts found no answer: {fault.text}")
+                return None
         error = Completion(key=job.key, finish="error", error=fault.text)
         if fault.kind == "refused":
             self._refused += 1
@@ -195,13 +203,13 @@ class Dispatch:
             self._stop_run(f"{self._given_up} requests in a row found no answer: {fault.text}")
         return replace(error, error=f"{fault.text} (after {job.attempts} attempts)")
 
-    def _ended(self, outcome: Outcome, rest: float | None = None) -> None:
+    def _ended(self, outcome: Outcome, rest: float | None = None, said: str = "") -> None:
         now = time.monotonic()
         before = max(now, self.pace.resume)
         self.pace = self.pace.ended(outcome, now=now, jitter=random.random(), retry_after=rest)
-        if self.pace.resume > before + WORTH_SAYING:
+        if self.pace.resume > before + WORTH_SAYING and not self._stop:
             seconds = self.pace.resume - now
-            logger.warning("%s: turned away, waiting for %.0f seconds", self._place, seconds)
+            logger.warning("%s: %s, waiting for %.0f seconds", self._place, said, seconds)
 
     def _try_again(self, job: Job) -> None:
         """Puts it back. The rest that a server asked for is everybody's: the pace keeps it."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import urlsplit
 
 from trace import config
 from trace.errors import ConfigError
 from trace.models.base import estimated_tokens
 from trace.models.hosted.body import body, check_labels
 from trace.models.hosted.budget import Budget, worst_case
-from trace.models.hosted.client import Client, credential
+from trace.models.hosted.client import Client, check_address, credential
 from trace.models.hosted.dispatch import Dispatch, Job
+from trace.models.hosted.fault import address
 from trace.models.hosted.pace import BEGIN, Pace
 from trace.models.hosted.snapshot import Snapshot
 from trace.records import Completion, Json, Request
@@ -46,11 +47,12 @@ class OpenAIModel:
         return self._budget.usage.to_json()
 
     def prepare(self, request: Request) -> None:
-        """Looks for the key in the environment; the server is not asked.
+        """Looks at the address and for the key in the environment; the server is not asked.
 
         Raises:
-            ConfigError: it is not there, the prompt is literal text, or labels have no likelihoods.
+            ConfigError: they cannot be, the prompt is literal text, or labels have no likelihoods.
         """
+        check_address(self.settings.base_url or "")
         credential(self.settings)
         if request.literal is not None:
             raise ConfigError(
@@ -122,12 +124,9 @@ class OpenAIModel:
         )
 
     def _job(self, request: Request, key: str) -> Job:
-        fields = body(self.settings, request, key)
-        most = int(fields.get(self.settings.max_tokens_field, request.sampling.max_new_tokens))
-        return Job(request=request, key=key, fields=fields, worst=worst_case(request.texts, most))
-
-
-def address(base_url: str) -> str:
-    """The address without what may be a credential: a user, a query, a fragment."""
-    parts = urlsplit(base_url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        fields, more = body(self.settings, request, key), self.settings.extra_body
+        limits = (self.settings.max_tokens_field, "max_tokens", "max_completion_tokens")
+        most = max(int(fields[name]) for name in limits if isinstance(fields.get(name), int))
+        # What is added to a request, such as tools, is read by the model too.
+        texts = (*request.texts, json.dumps(more)) if more else request.texts
+        return Job(request=request, key=key, fields=fields, worst=worst_case(texts, most))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal
+from urllib.parse import urlsplit
 
 from trace.records import Finish, Json
 
@@ -41,15 +42,15 @@ class Fault:
     """One attempt that brought no answer.
 
     `kind` says what follows. `limited`: tried again, and everybody slows down. `failed`: silence, a
-    broken connection or a server error: tried again. `malformed`: a reply that holds no answer:
-    tried again. `refused`: this request is not tried again. `fatal`: the run stops, since every
-    other request would meet the same.
+    broken connection or a server error: tried again. `unreached`: no connection came about: tried
+    again. `malformed`: a reply that holds no answer: tried again. `refused`: this request is not
+    tried again. `fatal`: the run stops, since every other request would meet the same.
 
     `billed` is whether the provider may charge for the attempt all the same. `retry_after` is the
     rest it asks for, in seconds.
     """
 
-    kind: Literal["limited", "failed", "malformed", "refused", "fatal"]
+    kind: Literal["limited", "failed", "unreached", "malformed", "refused", "fatal"]
     text: str
     billed: bool = False
     retry_after: float | None = None
@@ -59,13 +60,18 @@ def of_status(status: int, body: Json, headers: Mapping[str, str]) -> Fault | Fi
     """What an HTTP error means: a fault, or that this request ends as `too_long` or filtered.
 
     Args:
-        status: Its number, 400 or above.
+        status: Its number, 300 or above.
         body: The decoded JSON, or the text where it is none.
         headers: By names in lower case, or in any case of a mapping that does not mind.
     """
     words = said(body)
     text = f"HTTP {status}: {words}" if words else f"HTTP {status}"
     whole = str(body)
+    if status < 400:  # prompts and key are for the host that was named, and for no other
+        other = address(headers.get("location") or "somewhere else")
+        return Fault(
+            kind="fatal", text=f"HTTP {status}: it sends us to {other}. {OF_EVERYBODY[404]}"
+        )
     if status == 429 and _QUOTA.search(whole):
         return Fault(kind="fatal", text=f"{text}. {OF_EVERYBODY[402]}")
     if status in OF_EVERYBODY:
@@ -109,6 +115,16 @@ def said(body: Json) -> str:
     return words if len(words) <= _LONGEST_QUOTE else words[:_LONGEST_QUOTE] + "…"
 
 
+def address(url: str) -> str:
+    """The address without what may be a credential: a user, a query, a fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
+    host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
+    return f"{host}{parts.path.rstrip('/')}"
+
+
 def _seconds(value: str | None) -> float | None:
     try:
         seconds = float(value or "")
@@ -120,6 +136,6 @@ def _seconds(value: str | None) -> float | None:
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")
-    except ValueError:
+    except (ValueError, OverflowError):  # a time zone may be any number
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -53,9 +55,15 @@ def read_reply(
         return _read(body, settings, request, key, seconds)
     except Unreadable as error:
         return Fault(kind="refused", text=f"{error}. Try protocol.answer=generate", billed=True)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        what = f"{type(error).__name__} {error}"
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        what = f"{type(error).__name__} {error}, in {beginning(json.dumps(body))}"
         return Fault(kind="malformed", text=f"not a chat completion ({what})", billed=True)
+
+
+def beginning(text: str) -> str:
+    """The first words of something unexpected, to be shown."""
+    words = " ".join(text[:400].split())
+    return repr(words if len(words) <= 80 else words[:80] + "…")
 
 
 def engine_of(body: Mapping[str, Json]) -> str:
@@ -105,14 +113,16 @@ def _read(
         text = f"finish_reason is {choice.get('finish_reason')!r}"
         return Fault(kind="malformed", text=text, billed=True)
     if request.labels:
-        told = choice["logprobs"]["content"]
+        told = (choice.get("logprobs") or {}).get("content")
+        if not told:
+            raise Unreadable("the server reports no log-probabilities, so model.logprobs is 0 here")
         scores = label_scores(told, request.prefix, request.labels)
         top = first_behind(told, request.prefix)["token"]
         return Reply(completion=replace(made, scores=scores, top=top), tokens=tokens)
     thought = message.get(settings.reasoning_field) if settings.reasoning_field else None
     content = message.get("content")
     if content is None and not (thought and finish == "length"):
-        return Fault(kind="malformed", text="a message whose content is null", billed=True)
+        return Fault(kind="malformed", text=_no_content(message, finish), billed=True)
     if not isinstance(content, str | None) or not isinstance(thought, str | None):
         return Fault(kind="malformed", text="a message whose content is no text", billed=True)
     split = split_reasoning(content or "", settings.reasoning)
@@ -126,13 +136,31 @@ def _read(
     return Reply(completion=made, tokens=tokens)
 
 
+def _no_content(message: Mapping[str, Json], finish: Finish) -> str:
+    text = "a message whose content is null"
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(message.get(name), str):
+            more = "; the tokens ran out in it" if finish == "length" else ""
+            text += f", beside its {name}{more}. Give model.reasoning_field={name}"
+            break
+    return text
+
+
 def _tokens(body: Mapping[str, Json]) -> Tokens | None:
+    """What the server counted; None where that cannot be: no prompt is empty."""
     usage = body.get("usage")
-    if not usage:
+    if not isinstance(usage, Mapping):
         return None
-    details = usage.get("prompt_tokens_details") or {}
-    return Tokens(
-        prompt=int(usage.get("prompt_tokens") or 0),
-        completion=int(usage.get("completion_tokens") or 0),
-        cached=int(details.get("cached_tokens") or 0),
-    )
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if not prompt or completion is None:
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details, "cached_tokens") if isinstance(details, Mapping) else None
+    return Tokens(prompt=prompt, completion=completion, cached=min(cached or 0, prompt))
+
+
+def _count(counts: Mapping[str, Json], name: str) -> int | None:
+    value = counts.get(name)
+    if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        return None
+    return int(value)

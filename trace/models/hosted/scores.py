@@ -39,6 +39,8 @@ def label_scores(
     """
     token = first_behind(tokens, prefix)
     told = {(t["token"], float(t["logprob"])) for t in [token, *token["top_logprobs"]]}
+    if not all(value < math.inf for _, value in told):  # NaN is not
+        raise Unreadable("the log-probabilities that the server reports are not numbers")
     scores = {}
     for label in labels:
         begins = [

@@ -10,7 +10,7 @@ from trace.models.hf.answers import NOT_FINITE, Row
 from trace.models.hf.sampling import before_stop
 from trace.models.vllm.labels import Tokens, forks, summed
 from trace.models.vllm.scheduler import Ask
-from trace.reasoning import split_reasoning
+from trace.reasoning import CONTROL_MARKED, split_reasoning
 from trace.records import Completion, LabelScore
 
 
@@ -66,8 +66,8 @@ def written(row: Row, output: Any, tokenizer: Any, style: str) -> Completion:
         error = f"vllm ended the request: {output.finish_reason}"
         return Completion(key=row.key, finish="error", error=error)
     ids = list(output.token_ids)
-    # Harmony marks its channels with control tokens: they are needed to split the text.
-    text = tokenizer.decode(ids, skip_special_tokens=style != "harmony")
+    # Where control tokens mark the reasoning, they are needed to split the text.
+    text = tokenizer.decode(ids, skip_special_tokens=style not in CONTROL_MARKED)
     split = split_reasoning(text, style, opened=row.opened)
     cut = before_stop(split, row.request.sampling.stop)
     return Completion(

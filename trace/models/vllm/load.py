@@ -35,18 +35,18 @@ def check_engine(engine: config.VllmEngine) -> None:
     Raises:
         ConfigError: it is not installed, or several copies of the model are asked for.
     """
-    if not installed():
-        raise ConfigError(
-            "model/engine=vllm: the package vllm is not installed. On a GPU machine: "
-            "pip install '.[vllm]'. Without a GPU: make vllm-env, then run with "
-            ".venv-vllm/bin/python. Or use model/engine=hf."
-        )
     if engine.data_parallel > 1:
         raise ConfigError(
             f"model.engine.data_parallel={engine.data_parallel}: vLLM keeps several copies of a "
             "model behind its server only, not in one process. Start `vllm serve MODEL "
             f"--data-parallel-size {engine.data_parallel}` and use model=openai_compatible "
             "model.base_url=http://127.0.0.1:8000/v1 model.id=MODEL."
+        )
+    if not installed():
+        raise ConfigError(
+            "model/engine=vllm: the package vllm is not installed. On a GPU machine: "
+            "pip install '.[vllm]'. Without a GPU: make vllm-env, then run with "
+            ".venv-vllm/bin/python. Or use model/engine=hf."
         )
 
 
