@@ -229,7 +229,8 @@ class Record:
 
     `verdict` is the one that is scored: of the only judge, or of the panel. `answers` are the
     completions of each judge; one that is asked several things about a sample has several, a rule
-    has none. `identities` hash what tells each judge's model from others.
+    has none. `identities` hash what tells each judge's model from others. `excluded` are judges
+    whose vote was set aside.
     """
 
     id: str
@@ -242,6 +243,7 @@ class Record:
     cluster: str
     epoch: int = 0
     identities: Mapping[str, str] = field(default_factory=dict)
+    excluded: frozenset[str] = frozenset()
     meta: Mapping[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
@@ -255,6 +257,7 @@ class Record:
             "verdict": self.verdict.to_json(),
             "judges": {
                 name: {**verdict.to_json(), "model": self.identities.get(name)}
+                | ({"excluded": True} if name in self.excluded else {})
                 for name, verdict in self.judges.items()
             },
             **self._completions(),

@@ -130,7 +130,7 @@ def test_a_panel_is_planned(door: Door, golden: str) -> None:
     assert ran.status == 0, ran.err
     assert "smollm2: 64 requests" in ran.out
     assert "gemma3_270m: 64 requests" in ran.out
-    assert "schema_rules:" not in ran.out
+    assert "own_rule:" not in ran.out
 
 
 @pytest.mark.slow
@@ -138,5 +138,22 @@ def test_the_local_panel_judges(door: Door, golden: str) -> None:
     ran = door(golden, "judges=local", "limit=1", "protocol.answer=score")
     assert ran.status in (0, 1), ran.err
     judges = [json.loads(json.dumps(r["judges"])) for r in ran.records()]
-    assert all(j.keys() == {"smollm2", "gemma3_270m", "schema_rules"} for j in judges)
-    assert all(j["schema_rules"]["status"] == "ok" for j in judges)
+    assert all(j.keys() == {"smollm2", "gemma3_270m", "own_rule"} for j in judges)
+    assert all(j["own_rule"]["status"] == "ok" for j in judges)
+
+
+def test_a_guards_codes_are_led_to_the_benchmarks_categories_and_counted(
+    door: Door, tmp_path: Path
+) -> None:
+    replies = write_replies(tmp_path / "replies.jsonl", ["unsafe\nO4,O12,X1", "safe", "unsafe\nO8"])
+    ran = door(
+        "benchmark=evidence", "condition=prompt", "protocol=binary", "model=mock",
+        "model.guard=aegis_defensive", f"model.replies={replies}", "scoring.bootstrap_draws=100",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    (found,) = ran.metrics()["breakdowns"]["codes"].values()
+    said = [record["verdict"].get("categories", []) for record in ran.records()]
+    assert found["mapping"] == "partial"
+    assert found["categories"]["CrimesAndIllegalActivities"] == said.count(["O4", "O12", "X1"]) > 0
+    assert found["categories"]["HateSpeech"] == said.count(["O8"]) > 0
+    assert found["unmapped"] == {code: said.count(["O4", "O12", "X1"]) for code in ("O12", "X1")}

@@ -139,6 +139,9 @@ class Scoring:
     threshold_split: float | None = None
     """The share of the clusters on which a threshold of the scores is chosen, to be applied to the
     others; none is chosen without it."""
+    labelled: str | None = None
+    """A JSONL file of {"id": sample, "label": safe or unsafe}, by humans: by the judge's errors on
+    these samples, the share that it calls unsafe is corrected."""
 
     def __post_init__(self) -> None:
         check_choice("scoring.unscored", self.unscored, get_args(Unscored))

@@ -26,6 +26,8 @@ class Judges:
     """With fewer verdicts than this a sample is unscored."""
     ties: str = "unscored"
     """What a draw comes to."""
+    exclusions: str | None = None
+    """A JSONL file of {"id": sample, "judge": name}: votes that are set aside."""
 
     def __post_init__(self) -> None:
         check(

@@ -21,7 +21,7 @@ TITLES: Mapping[Kind, str] = {
 
 
 def measure_agreement(
-    verdicts: Mapping[str, Sequence[Verdict]],
+    verdicts: Mapping[str, Sequence[Verdict | None]],
     clusters: Sequence[Hashable],
     *,
     draws: int,
@@ -30,7 +30,8 @@ def measure_agreement(
     """The coefficients over all judges, and Cohen's kappa of each pair.
 
     Args:
-        verdicts: judge -> its verdicts, all in the same order; one without a label is no vote.
+        verdicts: judge -> its verdicts, all in the same order; one without a label is no vote, and
+            neither is None, one that is set aside.
         clusters: the cluster of each question.
         draws: resamples of each interval.
         seed: of the resampling.
@@ -39,7 +40,7 @@ def measure_agreement(
         `all`: coefficient -> metric; `pairs`: "a, b" -> metric.
     """
     names = list(verdicts)
-    votes = list(zip(*([v.label for v in verdicts[name]] for name in names), strict=True))
+    votes = list(zip(*([v and v.label for v in verdicts[name]] for name in names), strict=True))
 
     def metric(kind: Kind, rows: Sequence[Sequence[str | None]]) -> Metric:
         found = from_estimate(agreement(kind, rows), total=len(rows)) | {"unit": kind}

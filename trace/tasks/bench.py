@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from trace import config
@@ -19,13 +19,15 @@ from trace.tasks.hearing import Heard, Hearing, identity_hash
 class Sitting:
     """What the judges said of every question, and the verdict that is scored.
 
-    `titles` are the judges' names in a table.
+    `titles` are the judges' names in a table; `excluded` maps a sample to the judges whose vote on
+    it is set aside.
     """
 
     heard: Mapping[str, Heard]
     verdicts: Sequence[Verdict]
     identities: Mapping[str, Json]
     titles: Mapping[str, str]
+    excluded: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def asked(self) -> list[Asked]:
@@ -42,6 +44,13 @@ class Sitting:
         """What paid services counted, by judge."""
         return {name: dict(heard.used) for name, heard in self.heard.items() if heard.used}
 
+    def votes(self, name: str, read: Sequence[Verdict]) -> list[Verdict | None]:
+        """The verdicts of a judge, or another reading of them; None where its vote is set aside."""
+        return [
+            None if name in self.excluded.get(asked.sample.id, ()) else verdict
+            for asked, verdict in zip(self.asked, read, strict=True)
+        ]
+
     def records(self, settings: config.Root) -> list[Record]:
         """One record a question."""
         hashes = {name: identity_hash(self.identities[name]) for name in self.heard}
@@ -55,6 +64,7 @@ class Sitting:
                 judges={name: heard.verdicts[i] for name, heard in self.heard.items()},
                 answers={name: heard.answers[i] for name, heard in self.heard.items()},
                 identities=hashes,
+                excluded=self.excluded.get(asked.sample.id, frozenset()),
                 cluster=asked.sample.cluster,
                 epoch=asked.epoch,
                 meta=asked.sample.meta,
@@ -100,25 +110,39 @@ class Bench:
             return identity, prompt, tuple(notes)
         return dict(self._identities), digest(prompts), tuple(notes)
 
-    def sit(self) -> Sitting:
-        """Hears one judge after the other, and combines what they say."""
+    def sit(self, excluded: Mapping[str, frozenset[str]]) -> Sitting:
+        """Hears one judge after the other, and combines what they say.
+
+        Args:
+            excluded: sample -> judges of a panel that are asked, but have no vote on it.
+        """
         heard = {name: hearing.hear() for name, hearing in self.hearings.items()}
         titles = {name: hearing.title for name, hearing in self.hearings.items()}
         return Sitting(
             heard=heard,
-            verdicts=self._combined(heard),
+            verdicts=self._combined(heard, excluded),
             identities=self._identities,
             titles=titles,
+            excluded=excluded,
         )
 
-    def _combined(self, heard: Mapping[str, Heard]) -> list[Verdict]:
+    def _combined(
+        self, heard: Mapping[str, Heard], excluded: Mapping[str, frozenset[str]]
+    ) -> list[Verdict]:
+        first, *_ = heard.values()
         if self._rule is None:
-            (only,) = heard.values()
-            return only.verdicts
+            return first.verdicts
         names = list(heard)
         return [
-            combined(dict(zip(names, votes, strict=True)), self._rule, self.labels.negative)
-            for votes in zip(*(one.verdicts for one in heard.values()), strict=True)
+            combined(
+                dict(zip(names, votes, strict=True)),
+                self._rule,
+                self.labels.negative,
+                excluded.get(asked.sample.id, ()),
+            )
+            for asked, *votes in zip(
+                first.asked, *(one.verdicts for one in heard.values()), strict=True
+            )
         ]
 
     @cached_property

@@ -120,6 +120,8 @@ class Hearing:
     def _rule(self) -> RuleJudge:
         assert isinstance(self.judge, config.RuleModel)
         rules = self.dataset.rule_judges
+        if self.judge.rule == config.OWN_RULE and rules:
+            return next(iter(rules.values()))
         if self.judge.rule not in rules:
             raise ConfigError(
                 f"judges.models: {self.settings.benchmark.name} has no rule {self.judge.rule!r}. "

@@ -96,12 +96,24 @@ def read_jsonl(path: Path) -> Iterator[Json]:
     Raises:
         DataError: the file cannot be read, or a line is not JSON (the message names the line).
     """
+    return (value for _, value in numbered_jsonl(path))
+
+
+def numbered_jsonl(path: Path) -> Iterator[tuple[int, Json]]:
+    """The values that `read_jsonl` gives, each with the number of its line, from 1.
+
+    Raises:
+        DataError: as `read_jsonl`.
+    """
+    number = 0
     try:
-        with path.open("rb") as file, jsonlines.Reader(file, loads=_loads) as reader:
-            yield from reader.iter(allow_none=True, skip_empty=True)
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, jsonlines.Reader([line], loads=_loads).read(allow_none=True)
     except jsonlines.InvalidLineError as error:
         raise DataError(
-            f"{path}, line {error.lineno}: {error.__cause__}. "
+            f"{path}, line {number}: {error.__cause__}. "
             "Every line must be one JSON value in UTF-8; correct or remove this one."
         ) from None
     except OSError as error:

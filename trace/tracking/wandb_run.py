@@ -28,17 +28,22 @@ AFTER_FAILURE = {"online": "tracked offline", "offline": "not tracked"}
 INSTEAD = {"online": "auto, which goes offline by itself", "offline": "disabled"}
 
 _log = logging.getLogger(__name__)
-_silent_hosts: set[str] = set()  # those that did not answer: asked once a process, not once a job
+_silent_hosts: dict[str, str] = {}
+"""Those that did not answer, and why: asked once a process, not once a job."""
 
 
 class Tracker:
-    """Logs one job. `where` says where it can be seen; None when tracking is disabled.
+    """Logs one job. `where` says where it can be seen; None when it is not tracked.
 
-    A failure of W&B is a warning, never the end of a job: everything is in the run directory.
+    A failure of W&B is a warning and one of `failures`, never the end of a job: everything is in
+    the run directory.
     """
 
-    def __init__(self, run: Any, *, upload: str, online: bool) -> None:
+    def __init__(
+        self, run: Any, *, upload: str, online: bool, failures: Sequence[str] = ()
+    ) -> None:
         self._run, self._upload = run, upload
+        self.failures = list(failures)
         self.where: str | None = None
         if run is not None:
             self.where = run.url if online else str(Path(run.dir).parent)
@@ -50,8 +55,8 @@ class Tracker:
         """
         if self._run is None:
             return
-        numbers, reasons = numbers_and_reasons(metrics)
         with self._spared("metrics"):
+            numbers, reasons = numbers_and_reasons(metrics)
             # A resumed run has its old summary: what stands there needs no second row of history.
             # No step is given: W&B counts on by itself, and drops rows whose step goes back.
             known = self._run.summary
@@ -67,8 +72,8 @@ class Tracker:
 
         if len(rows) > MAX_ROWS:
             _log.warning("W&B: the table %s holds %d of %d rows", name, MAX_ROWS, len(rows))
-        names, cells = columns([redact(row) for row in rows[:MAX_ROWS]])
         with self._spared(name):
+            names, cells = columns([redact(row) for row in rows[:MAX_ROWS]])
             self._run.log({safe_name(name): wandb.Table(columns=names, data=cells)})
 
     def artifact(self, run_directory: Path) -> None:
@@ -105,10 +110,11 @@ class Tracker:
         try:
             yield
         except Exception as error:
+            failure = f"{what} could not be logged ({_first_line(error)})"
+            self.failures.append(redact(failure))
             _log.warning(
-                "W&B: %s could not be logged (%s). `wandb sync --include-online %s` tries again.",
-                what,
-                _first_line(error),
+                "W&B: %s. `wandb sync --include-online %s` tries again.",
+                failure,
                 Path(self._run.dir).parent,
             )
 
@@ -165,11 +171,11 @@ def track(
             "job_type": job_type,
             "config": redact(config),
         }
-        run, online = _start(mode, arguments)
+        run, online, failures = _start(mode, arguments)
         if run is not None:
             # Staged copies lie with their run, so that deleting its folder deletes all of it.
             os.environ["WANDB_DATA_DIR"] = str(Path(run.dir).parent)
-        tracker = Tracker(run, upload=settings.upload, online=online)
+        tracker = Tracker(run, upload=settings.upload, online=online, failures=failures)
         exit_code = 1
         try:
             yield tracker
@@ -178,30 +184,34 @@ def track(
             tracker.finish(exit_code)
 
 
-def _start(mode: str, arguments: Mapping[str, Any]) -> tuple[Any, bool]:
-    """The run and whether it is online; no run when `auto` finds no way."""
+def _start(mode: str, arguments: Mapping[str, Any]) -> tuple[Any, bool, list[str]]:
+    """The run, whether it is online, and what failed; no run when `auto` finds no way."""
     import wandb
 
     host = os.environ.get("WANDB_BASE_URL", "W&B")
     ways = {"auto": ("online", "offline")}.get(mode, (mode,))
     problem = ""
+    failures: list[str] = []
     for way in ways:
         if way == "online" and mode == "auto" and host in _silent_hosts:
+            failures.append(_silent_hosts[host])
             continue
         try:
             if way == "online" and not wandb.login(prompt=False, verify=False):
                 problem = "you are not logged in to W&B (type `wandb login` or set WANDB_API_KEY)"
                 continue
-            return _begin(way, arguments), way == "online"
+            return _begin(way, arguments), way == "online", failures
         except Exception as error:  # whatever W&B raises: a job can do without it
             problem = f"{host} cannot be used ({_first_line(error)})"
             with suppress(Exception):  # its service would hold on to the id of this attempt
                 wandb.teardown()
             if mode == "auto":
-                _silent_hosts.add(host)
+                failures.append(redact(problem))
+                if way == "online":
+                    _silent_hosts[host] = failures[-1]
                 _log.warning("W&B: %s. The run is %s.", problem, AFTER_FAILURE[way])
     if mode == "auto":
-        return None, False
+        return None, False, failures
     raise ConfigError(
         f"tracking.mode: {mode}, but {problem}. Or use tracking.mode={INSTEAD[mode]}."
     )
