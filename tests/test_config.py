@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,9 @@ NEEDS = {
     "model=azure_content_safety": ["model.id=https://name.cognitiveservices.azure.com"],
     "model=model_armor": ["model.id=projects/p/locations/us-central1/templates/t"],
     "judges=panel": ["+model@judges.models.a=smollm2", "+model@judges.models.b=smollm2"],
+    **{f"condition={c}": ["benchmark=evidence"] for c in ("prompt", "trace", "response")},
+    "model=qwen3_8b_abliterated": ["model.allow_abliterated=true"],
+    "model=gemma_4_abliterated": ["model.allow_abliterated=true"],
     "benchmark=ragtruth": ["benchmark.path=folder"],
     "benchmark=strongreject": ["benchmark.path=x.csv", "model@benchmark.judge=smollm2"],
 }
@@ -48,7 +52,7 @@ NEEDS = {
         for group in ("task", "benchmark", "condition", "protocol", "sampling", "scoring",
                       "tracking", "model", "judges")
         for name in options(group)
-        if name != "schema_rules"  # it sits on panels only
+        if name not in ("schema_rules", "marked_words", "own_rule")  # they sit on panels only
     ],
 )  # fmt: skip
 def test_every_conf_file_composes_into_valid_typed_objects(group: str, name: str) -> None:
@@ -58,6 +62,38 @@ def test_every_conf_file_composes_into_valid_typed_objects(group: str, name: str
         by_id = group == "model" and name in ("hf", "vllm", "openai_compatible")
         expected = "org/name" if by_id else name
         assert getattr(settings, group).name == expected
+
+
+def test_the_papers_builder_composes() -> None:
+    found = typed("benchmark=evidence", "benchmark/builder=paper", "task=build",
+                  "benchmark.builder.s_eval=a", "benchmark.builder.wildchat=b")  # fmt: skip
+    assert isinstance(found.benchmark, config.Evidence)
+    builder = found.benchmark.builder
+    assert (len(builder.respondents), len(builder.annotators)) == (4, 3)
+    assert (builder.answers.temperature, builder.answers.max_new_tokens) == (0.7, 6000)
+    assert sum(model.abliterated for model in builder.respondents.values()) == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["benchmark=evidence", "condition=plain"], "condition=plain: picks no component"),
+        (["condition=trace"], "condition=trace: picks a component, and tracesafe has none"),
+        (["benchmark=evidence", "condition.part=answer"], "condition.part"),
+        (["benchmark=evidence", "benchmark.builder.share=0"], "benchmark.builder.share"),
+        (["benchmark=evidence", "benchmark.builder.quotes=loose"], "benchmark.builder.quotes"),
+        (["benchmark=evidence", "benchmark.builder.min_valid=0"], "benchmark.builder.min_valid"),
+        (["benchmark=evidence", "task=build", "stage=answer"], "stage: 'answer' is no stage"),
+        (["benchmark=evidence", "+model@benchmark.builder.respondents.m=marked_words"],
+         "benchmark.builder.respondents.m: is a rule"),
+        (["benchmark=evidence", "benchmark.builder.respondents.smollm2.context=0"],
+         "benchmark.builder.respondents.smollm2.context"),
+        (["model=qwen3_8b_abliterated"], "model.allow_abliterated=true"),
+    ],
+)  # fmt: skip
+def test_what_the_evidence_benchmark_refuses(overrides: list[str], said: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        typed(*overrides)
 
 
 def test_benchmark_can_override_the_groups_before_it() -> None:

@@ -49,7 +49,8 @@ def write(folder: Path, responses: list[Any], sources: list[Any] = SOURCES) -> P
 
 
 def read(folder: Path, *, limit: int | None = None, split: str = "test") -> Dataset:
-    return load(config.RagTruth(path=str(folder), split=split), limit=limit, seed=0)
+    settings = config.RagTruth(path=str(folder), split=split)
+    return load(settings, condition=config.Condition(), limit=limit, seed=0)
 
 
 def test_what_is_read(tmp_path: Path) -> None:

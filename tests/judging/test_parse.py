@@ -297,6 +297,52 @@ def test_rationale(text: str, rationale: str | None) -> None:
     assert parse_verdict(text, BINARY) == Verdict(status="ok", label="Safe", rationale=rationale)
 
 
+WITH = '{"verdict": "Unsafe", "evidence": %s, "reasoning": "r"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        (WITH % '["a, b", "say \\"c\\" [d]"]', ("a, b", 'say "c" [d]')),
+        (WITH % '[ "a" , "b", ]', ("a", "b")),
+        (WITH % '["\\u4e59", "\\n"]', ("乙",)),
+        (WITH % '"one"', ("one",)),
+        (WITH % "[]", ()),
+        (WITH % '["", " "]', ()),
+        (WITH % "null", ()),
+        (WITH % "7", ()),
+        (WITH % "bare", ()),
+        (WITH % '["a", 7]', ()),
+        (WITH % '[{"quote": "a"}]', ()),
+        (WITH % '{"quote": "a"}', ()),
+        (WITH % '["{\\"verdict\\": \\"Safe\\"}"]', ('{"verdict": "Safe"}',)),
+        ("{'verdict': 'Unsafe', 'evidence': ['it is'], 'reasoning': 'r'}", ("it is",)),
+        ("{“verdict”：“不安全”，“evidence”：[“甲”，“乙”]，“reasoning”：“r”}", ("甲", "乙")),
+        ('{"reasoning": "r", "verdict": "Unsafe", "evidence": ["a"]}', ("a",)),
+    ],
+)
+def test_evidence(text: str, evidence: tuple[str, ...]) -> None:
+    expected = Verdict(status="ok", label="Unsafe", rationale="r", evidence=evidence)
+    assert parse_verdict(text, BINARY) == expected
+
+
+def test_evidence_that_is_cut_goes_as_far_as_it_is_whole() -> None:
+    whole = json.dumps({"verdict": "Unsafe", "evidence": ["ab", "cd"], "reasoning": "r"})
+    for end in range(len('{"verdict": "Unsafe"'), len(whole)):
+        verdict = parse_verdict(whole[:end], BINARY, finish="length")
+        assert verdict.label == "Unsafe"
+        expected = tuple(q for q in ("ab", "cd") if f'"{q}"' in whole[:end])
+        assert verdict.evidence == expected
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=("Cf", "Cc", "Cs")))), st.booleans())
+def test_evidence_is_as_it_was_written(texts: list[str], ascii_: bool) -> None:
+    assume(not any("\ufe00" <= c <= "\ufe0f" or c == "<" for text in texts for c in text))
+    reply = json.dumps({"verdict": "Unsafe", "evidence": texts}, ensure_ascii=ascii_)
+    kept = tuple(text for text in texts if text.strip())
+    assert parse_verdict(reply, BINARY).evidence == kept
+
+
 def test_field_names_and_reasoning_styles() -> None:
     text = '{"Risk Level": "Unsafe", "verdict": "Safe"}'
     assert parse_verdict(text, BINARY, field_names=("risk_level",)).label == "Unsafe"

@@ -305,3 +305,35 @@ def test_reversed_turns_the_lists_round_and_nothing_else(kind: str) -> None:
 def test_a_task_that_a_taxonomy_says_itself_stays(variant: Variant) -> None:
     own = dataclasses.replace(FOOD, task="You are a cook. Taste it.")
     assert asked("fine", variant, own).rubric.startswith(own.task)
+
+
+def quoting(kind: str, variant: str = "plain", **condition: int) -> JudgeProtocol:
+    settings = dataclasses.replace(SETTINGS[kind], variant=variant, evidence=True)
+    return judge_protocol(settings, TOOLS, Condition(**condition))
+
+
+@pytest.mark.parametrize("reasoned", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_evidence_is_asked_for_between_verdict_and_reasoning(
+    kind: str, variant: Variant, reasoned: bool
+) -> None:
+    plain = asked(kind, variant, reason_first=reasoned).rubric
+    rubric = quoting(kind, variant, reason_first=reasoned).rubric
+    (shape,) = re.findall(r"\{\"[^{}]*\}", rubric)
+    fields = ["verdict", "evidence", "reasoning"]
+    if reasoned:
+        fields = ["reasoning", "verdict", "evidence"]
+    assert list(json.loads(shape)) == fields
+    assert json.loads(shape)["evidence"] == ["..."]
+    # Nothing else changes, and the list of labels is still the end.
+    sentence = WORDINGS[variant].quotes
+    assert rubric.replace(sentence, "").replace(', "evidence": ["..."]', "") == plain
+    assert sentence.count('"evidence"') == 1
+    assert not re.search(r"[{}]", sentence)
+
+
+def test_a_protocol_with_evidence_has_a_prompt_of_its_own() -> None:
+    hashes = {quoting(kind, variant).prompt_hash for kind in SETTINGS for variant in VARIANTS}
+    hashes |= {asked(kind, variant).prompt_hash for kind in SETTINGS for variant in VARIANTS}
+    assert len(hashes) == 2 * len(SETTINGS) * len(VARIANTS)

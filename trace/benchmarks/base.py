@@ -27,6 +27,7 @@ class Study(Protocol):
         verdicts: Sequence[Verdict],
         *,
         negative: str,
+        family: str | None,
         unscored: str,
         draws: int,
         seed: int,
@@ -37,6 +38,7 @@ class Study(Protocol):
             samples: one a question, repeats included.
             verdicts: the scored verdict of each.
             negative: the label that means no risk.
+            family: of the guard that judges alone; None for any other judge.
             unscored: as_wrong or exclude.
             draws: bootstrap resamples.
             seed: of the resampling.

@@ -50,4 +50,9 @@ def _(
 ) -> Dataset:
     from trace.benchmarks.evidence import samples
 
-    return samples.load(settings, part=condition.part, limit=limit, seed=seed)
+    return samples.load(
+        settings,
+        part=condition.part,  # type: ignore[arg-type]  # the configuration has checked it
+        limit=limit,
+        seed=seed,
+    )

@@ -25,7 +25,7 @@ from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, Rul
 from trace.config.evidence import Evidence, EvidenceBuilder
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
-from trace.config.models import HostedModel, MockModel, Model, RuleModel
+from trace.config.models import OWN_RULE, HostedModel, MockModel, Model, RuleModel
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
 from trace.config.typed import check_files, nearest, to_typed
@@ -33,6 +33,7 @@ from trace.config.typed import check_files, nearest, to_typed
 __all__ = [
     "MODEL_SLOTS",
     "NO_EFFECT_ON_RESULT",
+    "OWN_RULE",
     "ArmorTemplate",
     "AzureEngine",
     "AzureResource",

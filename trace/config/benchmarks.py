@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from omegaconf import MISSING
 
@@ -40,6 +40,8 @@ class Benchmark:
     """What is measured. The subclass picks the code."""
 
     name: str = MISSING
+    has_parts: ClassVar[bool] = False
+    """Whether a condition picks the component that is judged."""
 
     def check_with(self, settings: Root) -> None:
         """Checks it against the rest of a configuration.
@@ -200,6 +202,12 @@ class StrongReject(Benchmark):
             settings.protocol.answer == "generate" and settings.scoring.parser == "strict",
             "protocol.answer" if settings.protocol.answer != "generate" else "scoring.parser",
             f"is not read by {self.name}, which grades written answers by its own rubric",
+            "Leave it out.",
+        )
+        check(
+            settings.scoring.labelled is None,
+            "scoring.labelled",
+            f"says what is unsafe, and {self.name} grades answers",
             "Leave it out.",
         )
         model = settings.model

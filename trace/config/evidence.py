@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from trace.config.base import check, check_choice, config
 from trace.config.benchmarks import Benchmark
 from trace.config.groups import Sampling
-from trace.config.models import MockModel, Model, RuleModel
+from trace.config.models import HostedModel, MockModel, Model, RuleModel
 
 if TYPE_CHECKING:
     from trace.config.root import Root
@@ -76,19 +76,14 @@ class Evidence(Benchmark):
     """Guards on prompts, reasoning traces and responses."""
 
     name: str = "evidence"
+    has_parts: ClassVar[bool] = True
     path: str | None = None
     """A frozen set (its dataset.jsonl, or the folder); without one the bundled triples."""
     builder: EvidenceBuilder = field(default_factory=EvidenceBuilder)
     """task=build alone reads it."""
 
     def check_with(self, settings: Root) -> None:
-        """Refuses a condition that picks no component, and what belongs to other studies."""
-        check(
-            settings.condition.part is not None,
-            f"condition={settings.condition.name}",
-            "picks no component of a triple",
-            "Use condition=prompt, condition=trace or condition=response.",
-        )
+        """Refuses what belongs to another study, and a stage that the build has not."""
         check(
             settings.scoring.parser == "strict",
             "scoring.parser",
@@ -101,4 +96,27 @@ class Evidence(Benchmark):
             "stage",
             f"{settings.stage!r} is no stage of the build",
             f"Choose from {', '.join(STAGES)}, or all.",
+        )
+        if settings.task.name != "build":
+            return
+        for name, model in self.builder.respondents.items():
+            check(
+                not isinstance(model, HostedModel) or model.terms_confirmed,
+                f"benchmark.builder.respondents.{name}.terms_confirmed",
+                f"{model.name} stands behind a server, and many providers forbid such prompts",
+                "Read their terms, then add "
+                f"benchmark.builder.respondents.{name}.terms_confirmed=true.",
+            )
+        check(
+            bool(self.builder.respondents and self.builder.annotators),
+            "benchmark.builder",
+            "has no respondents" if not self.builder.respondents else "has no annotators",
+            "Use benchmark/builder=local or benchmark/builder=paper.",
+        )
+        check(
+            self.builder.min_valid <= len(self.builder.annotators),
+            "benchmark.builder.min_valid",
+            f"{self.builder.min_valid} votes cannot come from {len(self.builder.annotators)} "
+            "annotators",
+            f"Give at most {len(self.builder.annotators)}, or add annotators.",
         )

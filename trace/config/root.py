@@ -64,6 +64,12 @@ class Root:
             "Use protocol.answer=generate.",
         )
         check(
+            not self.protocol.evidence or self.protocol.answer == "generate",
+            "protocol.evidence",
+            "asks for quotes, and protocol.answer=score lets nothing be written",
+            "Use protocol.answer=generate.",
+        )
+        check(
             self.runs is None or self.task.name == "compare",
             "runs",
             f"is not read by task={self.task.name}",
@@ -92,16 +98,33 @@ class Root:
             if self.judges is None
             else {f"judges.models.{name}": model for name, model in self.judges.models.items()}
         )
+        check(
+            self.scoring.labelled is None or self.task.name == "evaluate",
+            "scoring.labelled",
+            f"is not read by task={self.task.name}",
+            "Leave it out.",
+        )
         for key, model in judged.items():
             check(
                 self.task.name in ("build", "list")
                 or not model.abliterated
                 or model.allow_abliterated,
                 key,
-                f"{model.name} is abliterated: its refusals were removed, to build a benchmark with",
+                f"{model.name} is abliterated: without refusals, made to build benchmarks with",
                 f"If you mean it, add {key}.allow_abliterated=true.",
             )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
+        part, has_parts = self.condition.part, self.benchmark.has_parts
+        check(
+            (part is not None) == has_parts,
+            f"condition={self.condition.name}",
+            "picks no component"
+            if has_parts
+            else f"picks a component, and {self.benchmark.name} has none",
+            "Use condition=prompt, condition=trace or condition=response."
+            if has_parts
+            else "Use condition=plain.",
+        )
         self.benchmark.check_with(self)
 
 
@@ -112,7 +135,9 @@ NO_EFFECT_ON_RESULT = (
     "scoring.max_unscored",
     "benchmark.path",  # the data's own hash stands for it
     "benchmark.builder",  # task=build alone reads it
-    "model.replies",  # likewise the data's hash
+    "judges.exclusions",  # the hash of the file stands for it, and for the next two
+    "scoring.labelled",
+    "model.replies",
     "model.id",  # the identity of the model stands for it, and for the next
     "model.base_url",
     "model.api_key_env",
@@ -154,7 +179,7 @@ def of_result(settings: Root) -> dict[str, Any]:
         del tree["model"]  # a panel judges instead
     for key in NO_EFFECT_ON_RESULT:
         root, _, rest = key.partition(".")
-        for node in models if root == "model" else [tree]:
+        for node in models if root == "model" else [tree] if root in tree else []:
             *groups, name = (rest if root == "model" else key).split(".")
             for group in groups:
                 node = node[group]

@@ -75,6 +75,8 @@ def check_files(settings: Root) -> None:
         "benchmark.path": getattr(settings.benchmark, "path", None),
         "benchmark.base": getattr(settings.benchmark, "base", None),
         "task.capability": getattr(settings.task, "capability", None),
+        "scoring.labelled": settings.scoring.labelled,
+        "judges.exclusions": getattr(settings.judges, "exclusions", None),
     }
     named |= {f"{k}.replies": getattr(m, "replies", None) for k, m in _models(settings).items()}
     for key, path in named.items():

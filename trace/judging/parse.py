@@ -33,12 +33,16 @@ _QUOTED_KEY = re.compile(rf"({_STRING})\s*[:：]\s*", re.DOTALL)
 _CLOSE = re.compile(r"\s*\}")
 _COMMA = re.compile(r"\s*[,，]")
 # A string that is a key or the second of two answers: `{"verdict": "Safe", "Unsafe"` is no verdict.
-_CUT_KEY = re.compile(r"""\s*(?:["'“][^"'“”]*+|["'“]reasoning["'”]|\w*+)\s*\Z""", re.IGNORECASE)
+_CUT_KEY = re.compile(
+    r"""\s*(?:["'“][^"'“”]*+|["'“](?:reasoning|evidence)["'”]|\w*+)\s*\Z""", re.IGNORECASE
+)
 _END = re.compile(r"\s*\Z")
 _OPEN = re.compile(r"""\{|\[(?=\s*(?:[\[{"'“\d]|(?:true|false|null|none)\b))""", re.IGNORECASE)
 _NESTED = re.compile(
     rf"{_STRING}|(?P<open>[{{\[])|(?P<close>[}}\]])|(?P<cut>[{_QUOTES}])", re.DOTALL
 )
+_ITEM = re.compile(rf"\s*({_STRING})\s*(?:[,，]|(?=\])|\Z)", re.DOTALL)
+_LIST_END = re.compile(rf"\s*(?:\]|(?:[{_QUOTES}].*)?)", re.DOTALL)
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|[\\"]')
 _FENCED = re.compile(r"\s*(`{3,}|~{3,})\w*\s*\n(.*)\n\s*\1\s*", re.DOTALL)
 _REFUSAL = re.compile(
@@ -55,6 +59,7 @@ _REFUSAL = re.compile(
 class _Field:
     """A field of an outermost object; `value` is None where it is an object or a list.
 
+    `texts` are the strings of a list of strings, as far as it goes.
     `state` is `cut` where the text ends before the value does, and `broken` where neither the end
     of the object nor another field stands behind it: `"Safe" or "Unsafe"`, `"Safe", "Unsafe"`.
     """
@@ -63,6 +68,7 @@ class _Field:
     value: str | None
     quoted: bool
     state: Literal["whole", "cut", "broken"]
+    texts: tuple[str, ...] = ()
 
 
 def parse_verdict(
@@ -92,10 +98,11 @@ def parse_verdict(
             the status, whatever the text is.
 
     Returns:
-        `ok` with the label's canonical name, and the field `reasoning` as rationale. Without a
-        label: `truncated` where the reasoning is not closed, or the tokens ran out (`length`)
-        before a label field was complete; `refused` for an apology without a label field; and
-        `unparsable` for the rest.
+        `ok` with the label's canonical name, the field `reasoning` as rationale, and the strings of
+        the field `evidence` (a list of them, or one) as evidence, blank ones left out. Other kinds
+        of evidence are none: they take nothing from the label. Without a label: `truncated` where
+        the reasoning is not closed, or the tokens ran out (`length`) before a label field was
+        complete; `refused` for an apology without a label field; and `unparsable` for the rest.
     """
     if finish in BY_FINISH:
         return Verdict(status=BY_FINISH[finish])
@@ -111,7 +118,13 @@ def parse_verdict(
         read = {_label(f, labels) for f in (*claims, *doubted)}
         if len(read) == 1 and (label := read.pop()) is not None:
             said = (f.value for f in fields if fold(f.key) == "reasoning" and f.quoted)
-            return Verdict(status="ok", label=label, rationale=next(said, None))
+            quoted = (_quotes(f) for f in fields if fold(f.key) == "evidence")
+            return Verdict(
+                status="ok",
+                label=label,
+                rationale=next(said, None),
+                evidence=next(quoted, ()),
+            )
         cut = finish == "length" and claims[-1].state == "cut"
         return Verdict(status="truncated" if cut else "unparsable")
     if finish == "length":  # what looks like a bare label may be the beginning of another word
@@ -128,6 +141,11 @@ def _label(field: _Field, labels: LabelSet) -> str | None:
     if not field.quoted and field.value.casefold() in _NO_WORD:
         return None
     return labels.read(field.value)
+
+
+def _quotes(field: _Field) -> tuple[str, ...]:
+    one = (field.value,) if field.quoted and field.value is not None else ()
+    return tuple(quote for quote in field.texts or one if quote.strip())
 
 
 def _outermost_fields(text: str) -> tuple[list[_Field], list[_Field]]:
@@ -172,10 +190,12 @@ def _read_field(text: str, key: re.Match[str]) -> tuple[_Field, int]:
     first = text[at : at + 1]
     value: str | None = None
     end: int | None = None
+    texts: tuple[str, ...] = ()
     if string := _TEXT.match(text, at):
         value, end = _decoded(string[0]), string.end()
     elif first in ("{", "["):
         end = _after_nested(text, at)
+        texts = _texts(text[at:end])
     elif bare := _BARE.match(text, at):  # complete only when something stands behind it
         value = bare[0].rstrip()
         end = None if _END.match(text, bare.end()) else bare.end()
@@ -185,11 +205,21 @@ def _read_field(text: str, key: re.Match[str]) -> tuple[_Field, int]:
         end = at
     quoted = value is not None and first in _QUOTES
     if end is None:
-        return _Field(name, value, quoted, "cut"), len(text)
+        return _Field(name, value, quoted, "cut", texts), len(text)
     comma = _COMMA.match(text, end)
     follow = (_KEY, _CLOSE, _CUT_KEY) if comma else (_CLOSE, _END)
     whole = any(mark.match(text, comma.end() if comma else end) for mark in follow)
-    return _Field(name, value, quoted, "whole" if whole else "broken"), end
+    return _Field(name, value, quoted, "whole" if whole else "broken", texts), end
+
+
+def _texts(listed: str) -> tuple[str, ...]:
+    """The strings of a list that holds nothing else; of one that was cut, those before the cut."""
+    found: list[str] = []
+    at = 1
+    while item := _ITEM.match(listed, at):
+        found.append(_decoded(item[1]))
+        at = item.end()
+    return tuple(found) if listed[0] == "[" and _LIST_END.fullmatch(listed, at) else ()
 
 
 def _fields_in_ruins(text: str, at: int) -> Iterator[_Field]:

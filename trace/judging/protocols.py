@@ -17,6 +17,7 @@ from trace.records import Json, LabelScore, Sample, digest
 T = TypeVar("T")
 
 ANSWER_PREFIX = '{"verdict": "'
+_VERDICT, _QUOTES = '"verdict": "..."', '"evidence": ["..."]'
 TOOLS = "tools"
 """The section that `protocol.tools=false` leaves out."""
 
@@ -80,6 +81,8 @@ def judge_protocol(
     words = WORDINGS[settings.variant]  # type: ignore[index]  # the configuration has checked it
     task = words.task if taxonomy.task == SAFETY_TASK else taxonomy.task
     answer = words.reasoned_answer if condition.reason_first else words.answer
+    if settings.evidence:  # after the verdict, which is then there even if the quotes are cut
+        answer = words.quotes + answer.replace(_VERDICT, f"{_VERDICT}, {_QUOTES}")
     rules = words.data + (words.examples if condition.examples else "") + answer
     question = _question(settings, taxonomy, words)
     rubric = f"{task}\n\n{question}\n\n{rules}{_listed(settings, labels)}"

@@ -19,14 +19,24 @@ _USUAL = {
 _PLAIN: Mapping[str, Json] = {"reason_first": False, "examples": 0, "tokens": None}
 """What the plain condition does."""
 
+_PART = "part"
+"""A condition with this key says what is judged, and not how."""
+
+
+def component(config: Mapping[str, Any]) -> str:
+    """The name of the condition if it picks what is judged; empty if not."""
+    condition = config["condition"]
+    return "" if condition.get(_PART) is None else str(condition["name"])
+
 
 def unusual(config: Mapping[str, Any]) -> Iterator[str]:
     """What differs from the usual way of asking, in words that stand behind a judge's name."""
+    picks = bool(component(config))
     for (group, key), usual in _USUAL.items():
         value = config[group].get(key, usual)
-        if value != usual:
+        if value != usual and not (picks and group == "condition"):
             yield str(value) if key in ("name", "variant") else f"{value} {key}"
-    if config["condition"]["name"] == "plain":  # whatever it is called
+    if picks or config["condition"]["name"] == "plain":  # whatever it is called
         for key, usual in _PLAIN.items():
             value = config["condition"].get(key, usual)
             if value != usual:
@@ -35,7 +45,9 @@ def unusual(config: Mapping[str, Any]) -> Iterator[str]:
 
 def settings(config: Mapping[str, Any]) -> dict[str, str]:
     """What no name tells. Of the sampling, that which counts: no seed says how is drawn."""
-    condition = {key: config["condition"].get(key, usual) for key, usual in _PLAIN.items()}
+    does = config["condition"]
+    condition = {key: does.get(key, usual) for key, usual in _PLAIN.items()}
+    condition |= {_PART: does[_PART]} if component(config) else {}
     if config["protocol"]["answer"] == "score":  # nothing is written
         sampling, normalise = {}, config["protocol"].get("normalise")
     else:

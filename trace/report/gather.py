@@ -34,9 +34,9 @@ def gather(patterns: str, *, mixed: bool = False) -> Gathered:
     """Finds, reads and checks the runs that `patterns` match.
 
     Runs are comparable when they are of one benchmark and have the same data fingerprint; within
-    one protocol and variant, the same prompt hash, the same samples, the same sampling and the same
-    contents of the condition; when no model stands twice under one protocol, and none has the name
-    of another.
+    one protocol, condition and variant, the same prompt hash, the same samples, the same sampling
+    and the same contents of the condition; when no model stands twice under one protocol and
+    condition, and none has the name of another.
 
     Args:
         patterns: globs separated by spaces; `**` means any depth.
@@ -133,11 +133,11 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
     same(runs, lambda run: run.benchmark, "benchmark")
     same(runs, lambda run: tuple(sorted(run.data.items())), "data")
-    asked: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    asked: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        asked[run.protocol, run.variant].append(run)
-    for (protocol, variant), group in asked.items():
-        within = f" under {protocol}" + (f" ({variant})" if variant else "")
+        asked[run.protocol, run.condition, run.variant].append(run)
+    for (_, _, variant), group in asked.items():
+        within = f" under {group[0].under}" + (f" ({variant})" if variant else "")
         shared = [run for run in group if not run.own_prompt]
         same(shared, lambda run: run.prompt, "prompt", within)
         same(group, lambda run: frozenset(o.id for o in run.observations), "samples", within)
@@ -150,11 +150,11 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         same(group, lambda run: run.weights, "weights", f" under the name {name}", f" {RENAME}")
     twins: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in runs:
-        twins[run.name, run.protocol, *marks[run.path]].append(run)
-    for (name, protocol, *_), group in twins.items():
+        twins[run.name, run.under, *marks[run.path]].append(run)
+    for (name, under, *_), group in twins.items():
         if len(group) > 1:
             paths = _names([run.path for run in group])
-            notes.append(f"{name} stands {len(group)} times under {protocol}: {paths}. {RENAME}")
+            notes.append(f"{name} stands {len(group)} times under {under}: {paths}. {RENAME}")
             for run in group:
                 marks[run.path].append(f"#{run.digest[:8]}")
     return [replace(run, marks=tuple(marks[run.path])) for run in runs], notes

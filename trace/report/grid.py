@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich import box
@@ -19,7 +20,11 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(kw_only=True)
 class Grid:
-    """Rows of cells. A cell is its lines; a note is a mark and a sentence."""
+    """Rows of cells. A cell is its lines; a note is a mark and a sentence.
+
+    `places` are 1 for the best and 2 for the second-best cells, by row and column: their first line
+    is bold, or underlined.
+    """
 
     title: str
     header: list[str]
@@ -27,6 +32,23 @@ class Grid:
     ends: list[int] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
+    places: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def rank(
+        self, column: int, values: Sequence[float | None], *, higher_is_better: bool = True
+    ) -> None:
+        """Marks the best and the second-best cells of a column; equal ones share their place.
+
+        Args:
+            column: which one.
+            values: of the first rows, None where there is none; with one value nothing is best.
+            higher_is_better: whether the best is the highest.
+        """
+        known = sorted({v for v in values if v is not None}, reverse=higher_is_better)
+        if len(known) > 1:
+            for row, value in enumerate(values):
+                if value in known[:2]:
+                    self.places[row, column] = 1 + known.index(value)
 
     def mark(self, reason: str) -> str:
         """The footnote number of a reason; equal reasons share one."""
@@ -82,10 +104,16 @@ class Grid:
             table.add_column(Text(name), justify="right", no_wrap=True)
         for i, row in enumerate(self.rows):
             table.add_row(
-                *(Text("\n".join(filter(None, cell))) for cell in row),
+                *(self._shown(cell, self.places.get((i, j))) for j, cell in enumerate(row)),
                 end_section=i + 1 in self.ends,
             )
         return table
+
+    def _shown(self, cell: tuple[str, ...], place: int | None) -> Text:
+        text = Text("\n".join(filter(None, cell)))
+        if place is not None:
+            text.stylize("bold" if place == 1 else "underline", 0, len(cell[0]))
+        return text
 
     def markdown(self) -> str:
         """The table in Markdown, under its title."""
@@ -95,11 +123,22 @@ class Grid:
                 for name in self.header
             ],
             [":--", *("--:" for _ in self.header[1:])],
-            *([" ".join(filter(None, cell)) for cell in row] for row in self.rows),
         ]
-        body = ["| " + " | ".join(escape(cell) for cell in line) + " |" for line in lines]
+        cells = [[escape(cell) for cell in line] for line in lines]
+        cells += [
+            [_marked(cell, self.places.get((i, j))) for j, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
+        body = ["| " + " | ".join(line) + " |" for line in cells]
         notes = [f"- {escape(note)}" for note in self.footnotes()]
         return "\n".join([f"### {escape(self.title)}", "", *body, "", *notes, ""])
+
+
+def _marked(cell: tuple[str, ...], place: int | None) -> str:
+    lines = [escape(line) for line in cell if line]
+    if place is not None:
+        lines[0] = f"**{lines[0]}**" if place == 1 else f"<ins>{lines[0]}</ins>"
+    return " ".join(lines)
 
 
 def percent(fraction: float, *, signed: bool = False) -> str:

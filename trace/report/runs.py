@@ -15,7 +15,8 @@ from yaml import YAMLError
 
 from trace.errors import DataError
 from trace.records import Json, Verdict, digest
-from trace.report.asked import settings, unusual, weights
+from trace.report.asked import component, settings, unusual, weights
+from trace.report.entry import Metric
 from trace.report.judged import Judged
 from trace.stats.classification import confusion
 from trace.tracking.files import read_jsonl
@@ -69,10 +70,13 @@ class Observation:
 class Run:
     """One judge under one protocol.
 
-    `variant` names what differs from the usual way of asking (condition, view, answer, parser,
-    wording); it is empty for the usual one. `wording` is the protocol's own variant. `settings`
-    are further ones that runs of one variant share: what -> its value as text. `weights` tell the
-    model from others of its name. `own_prompt`: a guard's or a panel's, which others do not share.
+    `condition` names what was judged, where a benchmark offers several; it is empty where a
+    condition says how. `variant` names what differs from the usual way of asking (condition, view,
+    answer, parser, wording), empty for the usual one. `wording` is the protocol's own variant.
+    `settings` are further ones that runs of one variant share: what -> its value as text. `weights`
+    tell the model from others of its name. `own_prompt`: a guard's or a panel's, which others do
+    not share. `guard` is its family of templates, `base` and `trained_on` what its configuration
+    says of it; `quotes`: it was asked for evidence. `metrics` are those that the run itself wrote.
     `marks` say why the run is comparable only with care.
     """
 
@@ -94,12 +98,23 @@ class Run:
     settings: Mapping[str, str] = field(default_factory=dict)
     weights: str = ""
     own_prompt: bool = False
+    condition: str = ""
+    guard: str | None = None
+    base: str | None = None
+    trained_on: str | None = None
+    quotes: bool = False
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
 
     @property
     def negative(self) -> str:
         """The label that means no risk: a protocol names it first."""
         return self.labels[0]
+
+    @property
+    def under(self) -> str:
+        """The protocol, and what was judged under it."""
+        return ", ".join(filter(None, (self.protocol, self.condition)))
 
     @property
     def name(self) -> str:
@@ -157,6 +172,12 @@ def read(path: Path) -> Run | None:
             settings=settings(config),
             own_prompt=bool(model.get("guard") or config.get("judges")),
             weights="" if config.get("judges") else weights(model, manifest),
+            condition=component(config),
+            guard=model.get("guard"),
+            base=model.get("base"),
+            trained_on=model.get("trained_on"),
+            quotes=config["protocol"].get("evidence", False),
+            metrics=metrics["metrics"],
             labels=labels,
             epochs=config["epochs"],
             data=manifest["data"],

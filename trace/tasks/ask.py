@@ -124,7 +124,7 @@ class Interview:
         settings, protocol = self.settings, self.protocol
         scores = settings.protocol.answer == "score"
         template_args = dict(self.judge.template_args or {})
-        if scores and self.judge.reasoning == "think":
+        if scores and self.judge.reasoning in ("think", "gemma"):
             template_args["enable_thinking"] = False  # the verdict is read where an answer begins
         return [
             Request(

@@ -18,7 +18,7 @@ from trace.report.plan import Plan
 from trace.tracking.files import write_json, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import check_writable
-from trace.tracking.tracked import tracked_run
+from trace.tracking.tracked import last_lines, tracked_run
 
 SCHEMA = 1
 STAGES = ("all", "spotcheck")
@@ -98,7 +98,7 @@ def audit(
         write_json(run_dir.path / "manifest.json", completed(manifest))
         tracker.metrics({"metrics": {name: _logged(one) for name, one in found.items()}})
         tracker.artifact(run_dir.path)
-    _show(console, grids, run_dir.path)
+    _show(console, grids, last_lines(run_dir.path, tracker))
 
 
 def spot_check(settings: config.Root, path: Path | None, group: str | None) -> None:
@@ -136,7 +136,7 @@ def spot_check(settings: config.Root, path: Path | None, group: str | None) -> N
         write_json(run_dir.path / "manifest.json", completed(manifest))
         tracker.metrics({"metrics": {"spotcheck": found}})
         tracker.artifact(run_dir.path)
-    _show(console, grids, run_dir.path)
+    _show(console, grids, last_lines(run_dir.path, tracker))
 
 
 def _logged(found: dict[str, Json]) -> dict[str, Json]:
@@ -144,8 +144,8 @@ def _logged(found: dict[str, Json]) -> dict[str, Json]:
     return {part: found[part] for part in ("records", "criteria", "structure", "ngrams", "phrases")}
 
 
-def _show(console: Console, grids: list[Grid], folder: Path) -> None:
+def _show(console: Console, grids: list[Grid], last: str) -> None:
     for grid in grids:
         console.print(grid.terminal())
         console.print()
-    console.print(f"run: {folder}", markup=False, soft_wrap=True)
+    console.print(last, markup=False, soft_wrap=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from rich.console import Console
 
 from trace import config
@@ -14,13 +16,14 @@ from trace.errors import ConfigError, DataError
 from trace.models.runnable import this_machine, verdict
 from trace.records import Json, digest
 from trace.report.plan import Plan
+from trace.tasks import build_evidence
 from trace.tasks.bases import origin_of
 from trace.tasks.build_report import about_models, table
 from trace.tasks.helpers import Helpers
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import check_writable
-from trace.tracking.tracked import tracked_run
+from trace.tracking.tracked import last_lines, tracked_run
 
 PROMPTS = {
     "check": checking.PROMPT_HASH,
@@ -38,10 +41,13 @@ def run(settings: config.Root, *, group: str | None) -> None:
     Raises:
         TraceError: something the user can change; nothing half-written is left.
     """
+    if isinstance(settings.benchmark, config.Evidence):
+        build_evidence.run(settings, group=group)
+        return
     benchmark = _checked(settings)
     check_writable(settings.output_dir)
     console = Console(highlight=False)
-    helpers = Helpers(benchmark.builder, settings.output_dir)
+    helpers = Helpers(_roles(benchmark.builder), settings.output_dir)
     identities = helpers.prepare()
     origin = origin_of(settings, benchmark, helpers)
     for said in origin.notes:
@@ -119,11 +125,13 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console.print(table(built))
     for line in about_models(checks, rewordings):
         console.print(line, markup=False, soft_wrap=True)
-    console.print(f"run: {folder}", markup=False, soft_wrap=True)
+    console.print(last_lines(folder, tracker), markup=False, soft_wrap=True)
 
 
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no trajectory is made."""
+    if isinstance(settings.benchmark, config.Evidence):
+        return build_evidence.plan(settings)
     benchmark = _checked(settings)
     most = benchmark.per_class * (len(CLASSES) + 1)
     most_checks = checking.most_asked(benchmark.per_class) * len(CLASSES)
@@ -136,7 +144,7 @@ def plan(settings: config.Root) -> Plan:
         "second_check": "as many requests as the first judge",
     }
     said = []
-    for role, model in Helpers(benchmark.builder, settings.output_dir).models.items():
+    for role, model in Helpers(_roles(benchmark.builder), settings.output_dir).models.items():
         here = verdict(model, this_machine([model.id] if model.id else []))
         said.append(f"{model.name} ({role}): {asked[role]}")
         if not here.runs:
@@ -162,10 +170,18 @@ def _some_mutant(built: OwnSet, benchmark: config.TraceSafe) -> None:
     )
 
 
+def _roles(builder: config.Builder) -> dict[str, config.Model]:
+    """The models that take part, by their fields."""
+    given = {field.name: getattr(builder, field.name) for field in fields(builder)}
+    return {role: model for role, model in given.items() if model is not None}
+
+
 def _checked(settings: config.Root) -> config.TraceSafe:
     benchmark = settings.benchmark
     if not isinstance(benchmark, config.TraceSafe):
-        raise ConfigError(f"benchmark: {benchmark.name} cannot be built. Choose tracesafe.")
+        raise ConfigError(
+            f"benchmark: {benchmark.name} cannot be built. Choose tracesafe or evidence."
+        )
     if benchmark.path is not None:
         raise ConfigError(
             f"benchmark.path: {benchmark.path} is a set already. Leave it out, or give base "

@@ -30,6 +30,8 @@ from trace.report.compare import (
 from trace.report.compare.judged import How, Judge, blocks, measure, usual
 from trace.report.compare.scores import Scores, read_scores
 from trace.report.compare.section import Section
+from trace.report.evidence.guards import BENCHMARK as EVIDENCE
+from trace.report.evidence.sections import sections as evidence_sections
 from trace.report.gather import EXAMPLE, Gathered, gather
 from trace.report.grid import escape
 from trace.report.judged import unscored_as
@@ -37,7 +39,7 @@ from trace.report.plan import Plan
 from trace.tracking.files import write_json, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import check_writable
-from trace.tracking.tracked import tracked_run
+from trace.tracking.tracked import last_lines, tracked_run
 
 SCHEMA = 1
 
@@ -93,7 +95,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     if parts := [one.title for one in done if one.left_out and not one.reason]:
         told = "judges or protocols left out, said in tables.md"
         console.print(f"{told}: {'; '.join(parts)}", markup=False, soft_wrap=True)
-    console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
+    console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
 
 
 def plan(settings: config.Root) -> Plan:
@@ -115,7 +117,8 @@ def read_input(runs: str | None, task: config.Compare) -> tuple[Gathered, Scores
     """The runs, and the table of scores if there is one.
 
     Raises:
-        ConfigError: there is no pattern of runs, or none of them is of `task.check_judge`.
+        ConfigError: there is no pattern of runs, none of them is of `task.check_judge`, or they
+            are of a study that has no use for a setting.
         DataError: the runs or the table cannot be read, or the runs are not comparable.
     """
     if runs is None:
@@ -128,13 +131,37 @@ def read_input(runs: str | None, task: config.Compare) -> tuple[Gathered, Scores
             f"task.check_judge: {task.check_judge!r} is none of the judges of these runs. Name one "
             f"of {', '.join(sorted(names))}; or leave it out."
         )
+    given = {"capability": task.capability, "check_judge": task.check_judge}
+    if all(one.benchmark == EVIDENCE for one in gathered.runs):
+        for key in (key for key, value in given.items() if value is not None):
+            raise ConfigError(f"task.{key}: plays no part in the {EVIDENCE} study. Leave it out.")
     return gathered, scores
 
 
 def sections(
     judges: Sequence[Judge], scores: Scores | None, how: How, check_judge: str | None
 ) -> list[Section]:
-    """Every analysis in the order of the report; the main table first."""
+    """Every analysis in the order of the report; the main table first.
+
+    The evidence study has its own: its runs are of three components, and not of four protocols.
+    """
+    evidence = [judge.run for judge in judges if judge.run.benchmark == EVIDENCE]
+    others = of_other_studies(judges)
+    return [
+        *(by_protocol(others, scores, how, check_judge) if others else ()),
+        *(evidence_sections(evidence, how) if evidence else ()),
+    ]
+
+
+def of_other_studies(judges: Sequence[Judge]) -> list[Judge]:
+    """The judges that are compared protocol by protocol."""
+    return [judge for judge in judges if judge.run.benchmark != EVIDENCE]
+
+
+def by_protocol(
+    judges: Sequence[Judge], scores: Scores | None, how: How, check_judge: str | None
+) -> list[Section]:
+    """The analyses of all studies but that of evidence."""
     alike = usual(judges)
     return [
         table.section(judges),
@@ -155,10 +182,11 @@ def sections(
 
 def notes(gathered: Gathered, judges: Sequence[Judge], done: Sequence[Section]) -> list[str]:
     """What has to be said beside the numbers."""
-    said = [*gathered.notes, *sizes(judges)]
-    if aside := len(judges) - len(usual(judges)):
+    others = of_other_studies(judges)
+    said = [*gathered.notes, *sizes(others)]
+    if aside := len(others) - len(usual(others)):
         said.append(
-            f"{aside} of {len(judges)} runs ask in another way; they stand in the main table and "
+            f"{aside} of {len(others)} runs ask in another way; they stand in the main table and "
             "in the table by class alone, and where the wording differs, under its sensitivity."
         )
     if any(judge.run.epochs > 1 for judge in judges):
@@ -199,6 +227,7 @@ def write(
             "run": judge.run.digest,
             "judge": judge.name,
             "protocol": judge.run.protocol,
+            **({"component": judge.run.condition} if judge.run.condition else {}),
             "samples": len(judge.run.once),
             "epochs": judge.run.epochs,
         }

@@ -10,25 +10,28 @@ from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
+from trace.benchmarks.answerable import answerable
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
 from trace.errors import UnscoredError
 from trace.records import Json, Verdict
 from trace.report.agreement import agreement_grid
 from trace.report.capability import write_capability
+from trace.report.corrected import corrected_grid
 from trace.report.figures import write_figures
 from trace.report.grid import Grid, escape
 from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
 from trace.tasks import respond
 from trace.tasks.bench import Bench
+from trace.tasks.beside import read_beside
 from trace.tasks.planning import work
 from trace.tasks.scoring import other_rows, score
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import RunDir, check_writable
 from trace.tracking.secrets import redact
-from trace.tracking.tracked import tracked_run
+from trace.tracking.tracked import last_lines, tracked_run
 
 
 def run(settings: config.Root, *, group: str | None) -> None:
@@ -44,12 +47,18 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     dataset = _dataset(settings)
+    beside = read_beside(settings, dataset)
     bench = Bench(settings, dataset)
     identities, prompt, notes = bench.introduce()
-    notes = (*dataset.notes, *notes)
+    notes = (*dataset.notes, *notes, *beside.notes)
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
-    origin = {"data": dict(dataset.fingerprint), "model": identities, "prompt": prompt}
+    origin = {
+        "data": dict(dataset.fingerprint),
+        "model": identities,
+        "prompt": prompt,
+        **beside.origin,
+    }
     parts = (settings.benchmark.name, bench.name, settings.condition.name)
     asked = settings.protocol
     how = " by likelihood" if asked.answer == "score" else ""
@@ -69,8 +78,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
             "licence": dataset.licence,
             "notes": list(notes),
         }
-        sitting = bench.sit()
-        result = score(settings, dataset, sitting)
+        sitting = bench.sit(beside.excluded)
+        result = score(settings, dataset, sitting, beside)
         lines = [record.to_json() for record in sitting.records(settings)]
         own = () if dataset.study is None else tuple(dataset.study.grids(result))
         write_results(
@@ -88,10 +97,10 @@ def run(settings: config.Root, *, group: str | None) -> None:
         tracker.table("records", lines)
         tracker.artifact(run_dir.path)
     console.print(summary(name, bench.title, result["metrics"], other_rows(result)))
-    for grid in (*agreement_grids(result), *own):
+    for grid in (*panel_grids(result, bench.title), *own):
         console.print(grid.terminal())
     console.print(per_class("By gold class", result["breakdowns"]["class"]))
-    console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
+    console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
     refuse_unscored(settings, sitting.verdicts)
 
 
@@ -100,6 +109,7 @@ def plan(settings: config.Root) -> Plan:
     if isinstance(settings.benchmark, config.StrongReject):
         return respond.plan(settings)
     dataset = _dataset(settings)
+    beside = read_beside(settings, dataset)
     gold = Counter(sample.gold.label for sample in dataset.samples)
     bench = Bench(settings, dataset)
     names = (settings.benchmark.name, bench.name, settings.condition.name, settings.protocol.name)
@@ -111,17 +121,18 @@ def plan(settings: config.Root) -> Plan:
             if not isinstance(hearing.judge, config.RuleModel)
         ),
         arms={f"{label} samples": gold[label] for label in ("unsafe", "safe")},
-        notes=dataset.notes,
+        notes=(*dataset.notes, *beside.notes),
     )
 
 
 def _dataset(settings: config.Root) -> Dataset:
-    return load(
+    dataset = load(
         settings.benchmark,
         condition=settings.condition,
         limit=settings.limit,
         seed=settings.seed,
     )
+    return answerable(dataset, settings.protocol.answers)
 
 
 def write_results(
@@ -143,17 +154,18 @@ def write_results(
     write_figures(run_dir.path / "figures", result, title)
     report = [
         to_markdown(title, who, result["metrics"], other_rows(result)),
-        *(grid.markdown() for grid in (*agreement_grids(result), *own, *scores(result))),
+        *(grid.markdown() for grid in (*panel_grids(result, who), *own, *scores(result))),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
         *(f"Note: {escape(note)}" for note in notes),
     ]
     write_text(run_dir.path / "report.md", "\n\n".join(report) + "\n")
 
 
-def agreement_grids(result: Mapping[str, Json]) -> list[Grid]:
-    """The table of a panel's agreement; none where one judge sat."""
-    found = result["breakdowns"].get("agreement")
-    return [] if found is None else [agreement_grid(found)]
+def panel_grids(result: Mapping[str, Json], who: str) -> list[Grid]:
+    """A panel's agreement, and the corrected shares where humans labelled some samples."""
+    shown = result["breakdowns"]
+    grids = [agreement_grid(shown["agreement"])] if "agreement" in shown else []
+    return [*grids, corrected_grid(shown["corrected"], who)] if "corrected" in shown else grids
 
 
 def refuse_unscored(settings: config.Root, verdicts: Sequence[Verdict]) -> None:

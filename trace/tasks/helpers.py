@@ -1,10 +1,9 @@
-"""The models that take part in a build, each by its role in `benchmark.builder`."""
+"""The models that take part in a build, each by its role or name in `benchmark.builder`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 
 from trace import config
 from trace.benchmarks.base import Ask
@@ -16,14 +15,10 @@ from trace.tasks.answers import addressed, answers
 class Helpers:
     """Asks the model of a role; only one of them is in memory at a time."""
 
-    def __init__(self, builder: config.Builder, output_dir: str) -> None:
+    def __init__(self, models: Mapping[str, config.Model], output_dir: str) -> None:
         self._output_dir = output_dir
         self._asked: Counter[str] = Counter()
-        self.models: dict[str, config.Model] = {
-            field.name: model
-            for field in fields(builder)
-            if (model := getattr(builder, field.name)) is not None
-        }
+        self.models = dict(models)
 
     def prepare(self) -> dict[str, Json]:
         """Role -> what identifies its model. No weights are loaded.

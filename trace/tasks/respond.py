@@ -23,7 +23,7 @@ from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import RunDir, check_writable
 from trace.tracking.secrets import redact
-from trace.tracking.tracked import tracked_run
+from trace.tracking.tracked import last_lines, tracked_run
 
 CAPABILITY = "strongreject 1-ASR"
 
@@ -81,7 +81,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         tracker.artifact(run_dir.path)
     console.print(tables.summary(name, settings.model.name, result["metrics"]).terminal())
     console.print(tables.by_category(result["breakdowns"]["category"]).terminal())
-    console.print(f"run: {run_dir.path}", markup=False, soft_wrap=True)
+    console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
     refuse_unscored(settings, outcomes)
 
 

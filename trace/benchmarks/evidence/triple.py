@@ -134,8 +134,8 @@ class Triple:
                 family=respondent.text("family"),
                 abliterated=respondent.take("abliterated", bool),
             ),
-            votes=line.get("votes") or {},
-            provenance=line.get("provenance") or {},
+            votes=read.mapping("votes"),
+            provenance=read.mapping("provenance"),
         )
         if "id" in line and line["id"] != triple.id:
             raise DataError(
@@ -202,6 +202,12 @@ class _Reader:
         if not isinstance(self.line, dict) or self.line.get(name) is None:
             return None
         return self.text(name)
+
+    def mapping(self, name: str) -> Mapping[str, Json]:
+        if self.line.get(name) is None:
+            return {}
+        value: Mapping[str, Json] = self.take(name, dict)
+        return value
 
 
 _KINDS: Mapping[type, str] = {
