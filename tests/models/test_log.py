@@ -363,6 +363,25 @@ def test_ten_writers_and_a_reader(tmp_path: Path) -> None:
     assert len(segments(tmp_path)) == WRITERS
 
 
+def test_a_line_that_is_finished_while_it_is_read_does_not_break_the_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader sees half a line, warns, and its writer goes on before the reader looks again."""
+    with CompletionLog(tmp_path) as log:
+        log.append([completion(1), completion(2)])
+    (segment,) = segments(tmp_path)
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:-20])
+
+    def writer_goes_on(*_: object) -> None:
+        segment.write_bytes(whole)
+
+    monkeypatch.setattr("trace.models.log.logger.warning", writer_goes_on)
+    wanted = {completion(n).key for n in (1, 2)}
+    assert set(CompletionLog(tmp_path).read(wanted)) == {completion(1).key}
+    assert set(CompletionLog(tmp_path).read(wanted)) == wanted
+
+
 MANY = 100_000
 """Lines a writer."""
 

@@ -175,10 +175,10 @@ def _whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                if line.endswith(b"\n"):
-                    yield number, line
-                else:
+                if not line.endswith(b"\n"):
                     logger.warning("%s, line %d: unfinished, left out", path, number)
+                    return  # its writer may go on meanwhile: the rest is no line
+                yield number, line
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror}). Mend or remove it: what it stood for is "
