@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,9 +29,11 @@ def tokens(text: str, language: str) -> list[str]:
     """The tokens of a text, in order, without case or punctuation.
 
     Chinese (`zh`) has no blanks between words: each Han character is a token, and each run of
-    other letters, digits and underscores. In any other language each run is one.
+    other letters, digits and underscores. In any other language each run is one. Composed and
+    decomposed letters are alike (NFC).
     """
-    return (_HAN_OR_WORD if language == "zh" else _WORD).findall(text.casefold())
+    plain = unicodedata.normalize("NFC", text).casefold()
+    return (_HAN_OR_WORD if language == "zh" else _WORD).findall(plain)
 
 
 def token_f1(predicted: Iterable[str], gold: Iterable[str], language: str) -> TokenF1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 from itertools import combinations
 from typing import Any
@@ -139,6 +140,20 @@ def test_a_quote_is_not_invented_for_lack_of_what_shows_nothing() -> None:
     )
     found = measure_attribution([item], "Safe", unscored="as_wrong", draws=1, seed=0)
     assert found["invented_quotes"]["value"] == 0
+    assert found["token_f1"]["value"] == 1
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\ufe0f", "\x07"])
+@pytest.mark.parametrize("in_rationale", [False, True])
+def test_what_shows_nothing_parts_no_word(unseen: str, in_rationale: bool) -> None:
+    """A quote word for word is right, though the parser has left out what hides in a word."""
+    gold = f"vel{unseen}mite powder"
+    said = ok("Unsafe", gold) if in_rationale else ok("Unsafe", None, "velmite powder")
+    item = Pointed(verdict=said, gold=(gold,), source=gold, language="en", cluster="a")
+    found = measure_attribution([item], "Safe", unscored="as_wrong", draws=1, seed=0)
+    assert found["token_f1"]["value"] == 1
+    item = replace(item, gold=("velmite powder",))
+    found = measure_attribution([item], "Safe", unscored="as_wrong", draws=1, seed=0)
     assert found["token_f1"]["value"] == 1
 
 

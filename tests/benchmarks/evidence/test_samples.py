@@ -108,6 +108,43 @@ def test_other_spellings_of_a_category_are_the_taxonomys(tmp_path: Path) -> None
     assert {s.gold.class_ for s in samples} == {"HateSpeech"}
 
 
+def test_breakdowns_go_by_the_taxonomys_spelling(tmp_path: Path) -> None:
+    given = [("Hate_Speech", "instruction_encryption"), ("仇恨言论", "deep inception"),
+             ("None", "None"), ("GateForgery", "GateTrick"), (None, None)]  # fmt: skip
+    made = [triple(i, ALL, category=c, attack=a) for i, (c, a) in enumerate(given)]
+    for part in ALL:
+        samples = read(write(tmp_path / "d.jsonl", made), part).samples
+        assert [(s.meta["category"], s.meta["attack"]) for s in samples] == [
+            ("HateSpeech", "InstructionEncryption"),
+            ("HateSpeech", "DeepInception"),
+            (None, None),
+            ("GateForgery", "GateTrick"),
+            (None, None),
+        ]
+
+
+def test_evidence_that_overlaps_is_one_piece(tmp_path: Path) -> None:
+    text = triple(0).prompt
+    spans = [{"start": a, "end": b, "text": text[a:b]} for a, b in [(14, 22), (9, 18), (9, 18)]]
+    label = {"prompt": {"safety": "unsafe", "evidence": spans}}
+    labels = triple(0).to_json()["labels"] | label
+    (sample,) = read(write(tmp_path / "d.jsonl", [changed(labels=labels, prompt=text)])).samples
+    assert sample.meta["evidence"] == ["pass the gate"]
+
+
+@pytest.mark.parametrize("quoted", ["", "?"])
+def test_unsafe_components_without_evidence_are_counted(tmp_path: Path, quoted: str) -> None:
+    text = triple(0).prompt
+    at = text.index("?")
+    spans = [{"start": at, "end": at + 1, "text": quoted}] if quoted else []
+    label = {"prompt": {"safety": "unsafe", "evidence": spans}}
+    labels = triple(0).to_json()["labels"] | label
+    bare = changed(labels=labels, prompt=text)
+    path = write(tmp_path / "d.jsonl", [bare, triple(2, ["prompt"])])
+    assert "1 unsafe without evidence, which TokenF1 leaves out." in read(path).notes
+    assert len(read(path, "response").notes) == 1
+
+
 def test_a_category_that_the_taxonomy_lacks_is_safe_or_unsafe_and_no_class(tmp_path: Path) -> None:
     made = [
         triple(0, ["prompt"], category="GateForgery"),
@@ -163,6 +200,8 @@ SHIFTED = {"safety": "unsafe", "evidence": [{"start": 10, "end": 23, "text": "pa
         (changed(language="fr"), "language: 'fr' should be en or zh"),
         ('{"prompt": "\\ud83d"}', "dataset.jsonl:2: broken line"),
         ("{", "dataset.jsonl:2: broken line"),
+        (changed(provenance="web"), "dataset.jsonl:2: provenance: 'web' should be an object"),
+        (changed(votes=["a"]), "dataset.jsonl:2: votes: ['a'] should be an object"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, line: Any, message: str) -> None:

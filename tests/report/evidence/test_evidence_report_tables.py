@@ -381,6 +381,13 @@ def test_right_with_wrong_evidence_has_the_lowest_token_f1() -> None:
     assert (silent["case"], silent["reason"]) == (None, "it explains nothing")
 
 
+def test_evidence_is_as_near_as_it_looks() -> None:
+    """A zero-width blank inside a word makes it no other one, as in the runs' TokenF1."""
+    found = _case(guard(exactly, say=lambda t: f"fe\u200btch the red lamp {t['prompt_id']}"),
+                  "right_wrong_evidence")  # fmt: skip
+    assert found["case"]["value"] == 1
+
+
 def test_under_refusal_is_of_one_component_and_needs_no_other() -> None:
     (alone,) = guards_of([make_run(lambda *_: False, "trace")], HOW)
     found = _case(alone, "under_refusal")
@@ -388,6 +395,12 @@ def test_under_refusal_is_of_one_component_and_needs_no_other() -> None:
     assert found["fitting"] == sum(t["unsafe"]["trace"] for t in TRIPLES)
     assert _case(alone, "missed")["reason"] == "not run on prompt, response"
     assert _case(guard(exactly), "missed") == {"fitting": 0, "case": None, "reason": "none fits"}
+
+
+def test_a_difference_is_written_with_its_blanks(eighteen_runs: list[Run]) -> None:
+    tables = "".join(one.markdown() for one in sections(eighteen_runs[:6], HOW))
+    for pair in ("prompt − trace", "trace − response", "Qwen − Gemma", "zh − en"):
+        assert f"| {pair} |" in tables
 
 
 def test_the_report_is_whole_and_the_same_again(eighteen_runs: list[Run]) -> None:

@@ -68,7 +68,8 @@ def measure_token_f1(
 ) -> Metric:
     """The mean TokenF1 of predicted against gold evidence, over components that have any.
 
-    Under a wrong verdict it is 0, whatever is pointed at. So it is without a verdict (`as_wrong`),
+    Characters that show nothing play no part: the parser of verdicts removes them. Under a wrong
+    verdict it is 0, whatever is pointed at. So it is without a verdict (`as_wrong`),
     or the component is left out (`exclude`); the bounds count it as 0 and as 1.
 
     Args:
@@ -158,7 +159,8 @@ def _value(
         return None
     if item.verdict.label == negative:
         return 0.0
-    return token_f1(pointed(item.verdict), item.gold, item.language).f1
+    said = map(visible, pointed(item.verdict))
+    return token_f1(said, map(visible, item.gold), item.language).f1
 
 
 def _mean(

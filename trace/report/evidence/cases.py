@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from trace.judging.labels import visible
 from trace.records import Json, Verdict
 from trace.report.compare.section import Section, missing
 from trace.report.entry import number
@@ -123,7 +124,8 @@ def _has_gold(o: Observation) -> bool:
 
 
 def _token_f1(o: Observation) -> float:
-    return token_f1(_said(o.verdict), o.sample["evidence"], str(o.sample["language"])).f1
+    said, gold = (map(visible, texts) for texts in (_said(o.verdict), o.sample["evidence"]))
+    return token_f1(said, gold, str(o.sample["language"])).f1
 
 
 def _shown(case: Case, by: str, value: float) -> dict[str, Json]:

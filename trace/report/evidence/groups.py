@@ -155,7 +155,7 @@ def _grid(component: str, rows: Mapping[str, Any], means: Mapping[str, Any], by:
     columns = (first, second, "difference")
     grid = Grid(
         title=f"{component.capitalize()}: F1",
-        header=["Guard", first, second, f"{first}\n− {second}", "n"],
+        header=["Guard", first, second, f"{first} −\n{second}", "n"],
     )
     grid.notes[""] = (
         f"Percent, and percentage points, with 95% intervals resampled by prompt. {by.note} F1 "

@@ -108,7 +108,7 @@ def _differences(found: Mapping[str, Any]) -> Grid:
     pairs = list(found["means"])
     grid = Grid(
         title="Differences in F1 between components",
-        header=["Guard", *(pair.replace(" − ", "\n− ") for pair in pairs), "Ranks", "Triples"],
+        header=["Guard", *(pair.replace(" − ", " −\n") for pair in pairs), "Ranks", "Triples"],
     )
     grid.notes[""] = (
         "Percentage points over the triples that have both, with 95% intervals resampled by "
