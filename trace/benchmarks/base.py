@@ -27,6 +27,8 @@ class Study(Protocol):
         verdicts: Sequence[Verdict],
         *,
         negative: str,
+        answers: str,
+        quotes: bool,
         family: str | None,
         unscored: str,
         draws: int,
@@ -38,6 +40,8 @@ class Study(Protocol):
             samples: one a question, repeats included.
             verdicts: the scored verdict of each.
             negative: the label that means no risk.
+            answers: binary, domain or class, as the protocol asks.
+            quotes: whether it asks for evidence.
             family: of the guard that judges alone; None for any other judge.
             unscored: as_wrong or exclude.
             draws: bootstrap resamples.

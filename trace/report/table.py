@@ -24,7 +24,7 @@ _COLUMNS = {
     "balanced_accuracy": "Balanced\naccuracy",
     "detection_rate": "Detec-\ntion",
     "auroc": "AUROC",
-    "balanced_f1": "F1",
+    "balanced_f1": "Bal.\nF1",
     "coverage": "Cover-\nage",
 }
 

@@ -85,6 +85,8 @@ def score(
             [asked.sample for asked in sitting.asked],
             sitting.verdicts,
             negative=labels.negative,
+            answers=answers,
+            quotes=settings.protocol.evidence,
             family=settings.model.guard if settings.judges is None else None,
             unscored=unscored,
             draws=draws,

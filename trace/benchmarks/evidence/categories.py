@@ -14,7 +14,7 @@ from trace.report.entry import Metric, entry, with_interval
 from trace.report.judged import Judged, unscored_as
 from trace.stats.resampling import cluster_bootstrap
 
-NOT_ASKED = "no verdict names a category of the taxonomy; protocol=fine asks for one"
+NOT_ASKED = "no category was asked for; protocol=fine asks for one"
 PARTIAL = "the guard's own codes lead to some of the nine categories only"
 
 
@@ -23,6 +23,7 @@ def measure_categories(
     negative: str,
     *,
     family: str | None,
+    asked: bool,
     unscored: str,
     draws: int,
     seed: int,
@@ -38,13 +39,14 @@ def measure_categories(
         judged: one a sample; gold labels are classes.
         negative: the label that means no risk.
         family: of the guard; None for a model that answers through a protocol.
+        asked: whether the protocol asks for a category.
         unscored: as_wrong or exclude.
         draws: bootstrap resamples, by cluster.
         seed: of the resampling.
 
     Returns:
         The metric; `categories` says over how many it is the mean, and `by` whether they were the
-        `answer` or come from a `mapping`. Undefined where no answer names a category, or a guard's
+        `answer` or come from a `mapping`. Undefined where no category is asked for, or a guard's
         mapping lacks any.
     """
     policy = unscored_as(unscored)
@@ -54,7 +56,7 @@ def measure_categories(
     columns = np.concatenate([gold, said, gold * said], axis=1)
     present = int((gold.sum(axis=0) > 0).sum())
     reason = None if present else "no sample has a category"
-    if family is None and not said.any():
+    if family is None and not asked:
         reason = NOT_ASKED
     if family is not None and extent(family) == "partial":
         reason = PARTIAL
