@@ -88,6 +88,7 @@ def test_the_papers_builder_composes() -> None:
          "benchmark.builder.respondents.m: is a rule"),
         (["benchmark=evidence", "benchmark.builder.respondents.smollm2.context=0"],
          "benchmark.builder.respondents.smollm2.context"),
+        (["protocol=evidence", "condition=few_shot"], "protocol.evidence: asks for quotes"),
         (["model=qwen3_8b_abliterated"], "model.allow_abliterated=true"),
     ],
 )  # fmt: skip

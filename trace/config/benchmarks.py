@@ -42,6 +42,8 @@ class Benchmark:
     name: str = MISSING
     has_parts: ClassVar[bool] = False
     """Whether a condition picks the component that is judged."""
+    sensitive: ClassVar[bool] = False
+    """Whether its records hold unsafe prompts and answers, so that uploading them is said."""
 
     def check_with(self, settings: Root) -> None:
         """Checks it against the rest of a configuration.
@@ -185,6 +187,7 @@ class StrongReject(Benchmark):
     """Forbidden questions of StrongREJECT: does the model under test answer them usefully?"""
 
     name: str = "strongreject"
+    sensitive: ClassVar[bool] = True
     path: str = MISSING
     """The CSV with category and forbidden_prompt."""
     judge: Model = MISSING

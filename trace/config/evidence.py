@@ -77,6 +77,7 @@ class Evidence(Benchmark):
 
     name: str = "evidence"
     has_parts: ClassVar[bool] = True
+    sensitive: ClassVar[bool] = True
     path: str | None = None
     """A frozen set (its dataset.jsonl, or the folder); without one the bundled triples."""
     builder: EvidenceBuilder = field(default_factory=EvidenceBuilder)

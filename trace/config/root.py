@@ -70,6 +70,12 @@ class Root:
             "Use protocol.answer=generate.",
         )
         check(
+            not self.protocol.evidence or not self.condition.examples,
+            "protocol.evidence",
+            "asks for quotes, and the solved examples of a condition have none",
+            "Use protocol=schema, or a condition without examples.",
+        )
+        check(
             self.runs is None or self.task.name == "compare",
             "runs",
             f"is not read by task={self.task.name}",

@@ -41,7 +41,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     curated = curate(benchmark.builder, limit=settings.limit, seed=settings.seed)
     build = Build(settings=settings, builder=benchmark.builder, curated=curated)
     identities = build.helpers.prepare()
-    notes = (*curated.notes, *_uploads(settings))
+    notes = curated.notes
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     hashed = {"how": build.how(), "models": identities, "data": dict(curated.fingerprint)}
@@ -161,15 +161,6 @@ def _said(found: Mapping[str, int]) -> str:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _uploads(settings: config.Root) -> tuple[str, ...]:
-    if settings.tracking.mode == "disabled" or settings.tracking.upload != "all":
-        return ()
-    return (
-        "W&B gets the set, which holds answers to unsafe prompts. tracking.upload=metrics keeps "
-        "it here.",
-    )
 
 
 def _checked(settings: config.Root) -> config.Evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from trace.records import Json
 from trace.tracking.files import write_json
 from trace.tracking.rundir import RunDir, open_run
 from trace.tracking.wandb_run import Tracker, track
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -50,6 +53,11 @@ def tracked_run(
             folder=Path(settings.output_dir) / "wandb",
             job_type=settings.task.name,
         ) as tracker:
+            if tracker.gives_away and settings.benchmark.sensitive:
+                logger.warning(
+                    "W&B gets all records and files of this run, unsafe texts among them; "
+                    "tracking.upload=metrics sends numbers alone"
+                )
             yield run_dir, tracker
         if tracker.where is not None or tracker.failures:
             _remember(run_dir.path / "manifest.json", tracker.failures)

@@ -33,7 +33,8 @@ _silent_hosts: dict[str, str] = {}
 
 
 class Tracker:
-    """Logs one job. `where` says where it can be seen; None when it is not tracked.
+    """Logs one job. `where` says where it can be seen; None when it is not tracked. `gives_away`:
+    records and artefacts leave the machine.
 
     A failure of W&B is a warning and one of `failures`, never the end of a job: everything is in
     the run directory.
@@ -43,6 +44,7 @@ class Tracker:
         self, run: Any, *, upload: str, online: bool, failures: Sequence[str] = ()
     ) -> None:
         self._run, self._upload = run, upload
+        self.gives_away = run is not None and online and upload == "all"
         self.failures = list(failures)
         self.where: str | None = None
         if run is not None:

@@ -21,6 +21,7 @@ _LFS = b"version https://git-lfs"
 _SUFFIXES = (".json", ".jsonl")
 _BUILT = "dataset.jsonl"  # of our own builds, which write other JSON beside it
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_MEND = "Mend or remove the line, or fetch the file anew."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,7 @@ def _lines(text: str, path: Path) -> Iterator[RawRecord]:
             value = jsonlines.Reader([line], loads=_loads).read(type=dict)
         except jsonlines.InvalidLineError as error:
             why = error.__cause__ or "it should hold one JSON object"
-            raise DataError(f"{place}: broken line: {why}.") from error
+            raise DataError(f"{place}: broken line: {why}. {_MEND}") from error
         except RecursionError as error:
-            raise DataError(f"{place}: broken line: nested too deeply.") from error
+            raise DataError(f"{place}: broken line: nested too deeply. {_MEND}") from error
         yield RawRecord(value=value, stem=path.stem, place=place)
