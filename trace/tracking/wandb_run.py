@@ -33,10 +33,10 @@ _silent_hosts: dict[str, str] = {}
 
 
 class Tracker:
-    """Logs one job. `where` says where it can be seen; None when it is not tracked. `gives_away`:
-    records and artefacts leave the machine.
+    """Logs one job.
 
-    A failure of W&B is a warning and one of `failures`, never the end of a job: everything is in
+    `where` says where it can be seen; None when it is not tracked. `gives_away` says whether
+    records and artefacts leave the machine. A failure of W&B is a warning and one of `failures`, never the end of a job: everything is in
     the run directory.
     """
 
