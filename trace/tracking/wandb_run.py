@@ -36,8 +36,8 @@ class Tracker:
     """Logs one job.
 
     `where` says where it can be seen; None when it is not tracked. `gives_away` says whether
-    records and artefacts leave the machine. A failure of W&B is a warning and one of `failures`, never the end of a job: everything is in
-    the run directory.
+    records and artefacts leave the machine. A failure of W&B is a warning and one of `failures`,
+    never the end of a job: everything is in the run directory.
     """
 
     def __init__(
