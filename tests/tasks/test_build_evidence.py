@@ -241,6 +241,54 @@ def test_a_stage_killed_and_resumed_ends_in_the_same_bytes(
     assert len(keys) == len(set(keys)), "a finished completion was made twice"
 
 
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets mocks whose replies are in a file of that name fail every other request."""
+    generate, failing = mock.MockModel.generate, ""
+
+    def generating(
+        model: mock.MockModel, requests: Sequence[Request], done: Mapping[str, Completion]
+    ) -> Iterator[list[Completion]]:
+        for batch in generate(model, requests, done):
+            ends = [
+                Completion(key=made.key, finish="error", error="busy") if n % 2 else made
+                for n, made in enumerate(batch)
+            ]
+            yield ends if failing and failing in str(model.settings.replies) else batch
+
+    monkeypatch.setattr(mock.MockModel, "generate", generating)
+
+    def these(name: str) -> None:
+        nonlocal failing
+        failing = name
+
+    return these
+
+
+@pytest.mark.parametrize(
+    ("failing", "stage"),
+    [("respondents.smollm2", "infer"), ("annotators.smollm2", "annotate")],
+)
+def test_failed_requests_are_told_and_a_set_frozen_without_them_does_not_outlive_their_answers(
+    door: Door, built: Ran, fail: Callable[[str], None], tmp_path: Path, failing: str, stage: str
+) -> None:
+    words, out = [*BUILD, *mocks(tmp_path / "replies")], tmp_path / "failed"
+    fail(failing)
+    before = door(*words, output_dir=out)
+    assert before.status == 0, before.err
+    assert "requests to models failed (busy)" in before.out
+    frozen = contents(before.folder)
+    fail("")
+    for earlier in ("curate", stage):  # the one changes nothing
+        assert set(frozen) == set(contents(before.folder))
+        ran = door(*words, f"stage={earlier}", output_dir=out)
+        assert ran.status == 0, ran.err
+        assert "requests to models failed" not in ran.out
+    assert set(contents(ran.folder)) == FILES[stage]
+    assert not (ran.folder / "manifest.json").exists()
+    assert contents(door(*words, output_dir=out).folder) == contents(built.folder)
+
+
 @pytest.mark.parametrize("name", ["prompts.jsonl", "queue.jsonl", "dataset.jsonl", "card.md"])
 def test_killed_while_it_writes_it_leaves_whole_files_and_ends_the_same(
     door: Door, built: Ran, tmp_path: Path, name: str
@@ -275,8 +323,26 @@ def test_a_set_without_a_triple_is_refused_and_says_what_became_of_the_answers(
     assert "no triple can be frozen" in ran.err
     assert "reasoning not closed" in ran.err
     assert "too few valid votes" in ran.err
+    assert "unparsable by gemma3_270m" in ran.err
     (folder,) = (tmp_path / "outputs/runs/evidence/build").iterdir()
     assert set(contents(folder)) == FILES["annotate"]  # what waits for a human is there
+
+
+def test_half_a_character_in_a_reply_keeps_no_set_from_being_read(
+    door: Door, tmp_path: Path
+) -> None:
+    broken = json.dumps(CALM).replace("So it reads.", "So it reads\\ud83d.")
+    ran = door(*BUILD, *mocks(tmp_path / "r",
+                              respondents__smollm2=[ANSWERS[1], ANSWERS[1] + "\ud83d"],
+                              annotators__smollm2=[CALM], annotators__gemma3_270m=[broken]),
+               "~benchmark.builder.annotators.marked_words")  # fmt: skip
+    assert ran.status == 0, ran.err
+    manifest = json.loads((ran.folder / "manifest.json").read_text("utf-8"))
+    assert manifest["invalid"] == {"smollm2": {"half a character": 10}}
+    assert manifest["failures"]["gemma3_270m"] == {"malformed": 30}
+    settings = config.Evidence(path=str(ran.folder))
+    read = samples.load(settings, part="response", limit=None, seed=0)
+    assert len(read.samples) == manifest["triples"] > 0
 
 
 def test_a_model_without_reasoning_is_asked_for_its_thoughts_first(
@@ -291,6 +357,24 @@ def test_a_model_without_reasoning_is_asked_for_its_thoughts_first(
     assert {line["provenance"]["reasoning"] for line in frozen} == {"elicited"}
     assert all(len(line["provenance"]["completions"]) == 2 for line in frozen)
     assert "without reasoning of their own" in (ran.folder / "card.md").read_text("utf-8")
+
+
+def test_how_a_respondent_marks_its_reasoning_makes_another_set(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = mock.MockModel.__init__
+
+    def like_local_models(model: mock.MockModel, settings: config.MockModel) -> None:
+        begin(model, settings)
+        model.identity = {k: v for k, v in model.identity.items() if k != "reasoning"}
+
+    monkeypatch.setattr(mock.MockModel, "__init__", like_local_models)
+    words = [*BUILD, *mocks(tmp_path / "r"), "stage=infer"]
+    own, elicited = (
+        door(*words, f"benchmark.builder.respondents.smollm2.reasoning={style}").folder
+        for style in ("think", "none")
+    )
+    assert own != elicited
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,10 @@ SUMMED = ("prompts.jsonl", "inferred.jsonl", "annotated.jsonl", "queue.jsonl", "
           "card.md")  # fmt: skip
 """The files whose sums stand in SHA256SUMS: all but the manifest, which tells when and where."""
 
+LAST = {"curate": "prompts.jsonl", "infer": "inferred.jsonl", "annotate": "queue.jsonl",
+        "freeze": SUMMED[-1], "all": SUMMED[-1]}  # fmt: skip
+"""The last of them that a stage writes."""
+
 
 def run(settings: config.Root, *, group: str | None) -> None:
     """Carries the build out up to `stage`: `<output_dir>/runs/evidence/build/<hash8>/`.
@@ -61,7 +65,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
             tracker.artifact(folder)
     for grid in grids:
         console.print(grid.terminal())
-    if settings.stage != "curate" and (errors := build.errors):
+    if errors := build.errors:
         console.print(
             f"{len(errors):,} requests to models failed ({errors[0]}). They are not logged: the "
             "same command asks them again.",
@@ -88,12 +92,24 @@ def plan(settings: config.Root) -> Plan:
 def write(build: Build, stage: str, folder: Path) -> list[Grid]:
     """Carries the stages out up to `stage`, and writes what each found.
 
+    What was frozen before is removed where it no longer follows from that: requests that had
+    failed were answered since.
+
     Returns:
         The tables of the last of them.
 
     Raises:
         DataError: nothing can be frozen.
     """
+    grids = _write(build, stage, folder)
+    sums = folder / "SHA256SUMS"
+    if sums.is_file() and sums.read_text("utf-8") != _sums(folder):
+        for name in (*SUMMED[SUMMED.index(LAST[stage]) + 1 :], sums.name, "manifest.json"):
+            (folder / name).unlink(missing_ok=True)
+    return grids
+
+
+def _write(build: Build, stage: str, folder: Path) -> list[Grid]:
     write_jsonl(folder / "prompts.jsonl", (p.to_json() for p in build.curated.prompts))
     if stage == "curate":
         return [build.curated.grid()]
@@ -109,8 +125,7 @@ def write(build: Build, stage: str, folder: Path) -> list[Grid]:
         raise _empty(build, folder)
     write_jsonl(folder / "dataset.jsonl", (triple.to_json() for triple in build.triples))
     write_text(folder / "card.md", _card(build))
-    sums = (f"{_sha256(folder / name)}  {name}\n" for name in SUMMED)
-    write_text(folder / "SHA256SUMS", "".join(sums))
+    write_text(folder / "SHA256SUMS", _sums(folder))
     return [*_open(build), card.by_language(build.triples), card.transitions(build.triples)]
 
 
@@ -127,6 +142,8 @@ def _card(build: Build) -> str:
         build.triples,
         queued=summary["queued"],
         invalid=summary["invalid"],
+        annotated=len(build.annotated),
+        failures=summary["failures"],
         agreement=summary["agreement"],
         invented=summary["invented"],
         sources=sorted({prompt.source for prompt in build.curated.prompts}),
@@ -144,18 +161,30 @@ def _empty(build: Build, folder: Path) -> DataError:
         invalid.update(reasons)
     waiting = counts.queued(build.annotated)
     triples = waiting.pop("triples")
+    voteless = {
+        f"{reason} by {name}": n
+        for name, reasons in counts.failures(build.annotated).items()
+        for reason, n in reasons.items()
+    }
+    votes = f" Votes that cannot be counted{_said(voteless)}." if voteless else ""
     return DataError(
         f"task=build: no triple can be frozen. Of {len(build.answered):,} answers "
         f"{invalid.total():,} are invalid{_said(invalid)}, and {triples:,} wait for a human"
-        f"{_said(waiting)}: {folder / 'queue.jsonl'}. All replies are logged. Choose other "
+        f"{_said(waiting)}: {folder / 'queue.jsonl'}.{votes} All replies are logged. Choose other "
         "respondents or annotators (benchmark.builder), or give them more tokens "
-        "(benchmark.builder.answers.max_new_tokens, sampling.max_new_tokens)."
+        "(benchmark.builder.answers.max_new_tokens, sampling.max_new_tokens). Quotes that differ "
+        "in white space alone count with benchmark.builder.quotes=whitespace."
     )
 
 
 def _said(found: Mapping[str, int]) -> str:
     listed = "; ".join(f"{n:,} {reason}" for reason, n in found.items())
     return f" ({listed})" if listed else ""
+
+
+def _sums(folder: Path) -> str:
+    there = [name for name in SUMMED if (folder / name).is_file()]
+    return "".join(f"{_sha256(folder / name)}  {name}\n" for name in there)
 
 
 def _sha256(path: Path) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from trace import config
 from trace.benchmarks.evidence import annotation, card, counts, infer
@@ -15,7 +16,7 @@ from trace.benchmarks.evidence.infer import Answered
 from trace.benchmarks.evidence.taxonomy import marked_words
 from trace.benchmarks.evidence.triple import Component, Triple
 from trace.benchmarks.evidence.voting import rule_annotation, vote
-from trace.records import Json, Request, Sampling
+from trace.records import Completion, Json, Request, Sampling
 from trace.report.plan import Work
 from trace.tasks.helpers import Helpers
 from trace.tasks.planning import work
@@ -57,7 +58,7 @@ class Build:
             "min_valid": builder.min_valid,
             "quotes": builder.quotes,
             "respondents": [
-                [name, model.family, model.abliterated]
+                [name, model.family, model.abliterated, model.reasoning]
                 for name, model in builder.respondents.items()
             ],
             "annotators": {
@@ -81,8 +82,7 @@ class Build:
     @cached_property
     def annotated(self) -> list[Annotated]:
         """The valid answers with what their annotators decided, in the same order."""
-        valid = [one for one in self.answered if one.invalid is None]
-        said = {name: self._annotations(name, valid) for name in self.builder.annotators}
+        said = {name: self._annotations(name) for name in self.builder.annotators}
         return [
             Annotated(
                 answered=one,
@@ -93,7 +93,7 @@ class Build:
                     quotes_mode=self.builder.quotes,  # type: ignore[arg-type]
                 ),
             )
-            for place, one in enumerate(valid)
+            for place, one in enumerate(self._valid)
         ]
 
     @cached_property
@@ -103,8 +103,14 @@ class Build:
 
     @property
     def errors(self) -> list[str]:
-        """What went wrong with requests to respondents; annotators' stand among their failures."""
-        return [one.error or "" for one in self.answered if one.invalid == "error"]
+        """What went wrong with requests to models, in the stages up to the configured one."""
+        if self.settings.stage == "curate":
+            return []
+        found = [one.error or "" for one in self.answered if one.invalid == "error"]
+        if self.settings.stage != "infer":
+            made = chain.from_iterable(self._replies.values())
+            found += [one.error or "" for one in made if one.finish == "error"]
+        return found
 
     def summary(self) -> dict[str, Json]:
         """What the manifest says of the set."""
@@ -150,15 +156,28 @@ class Build:
                 asked.append(replace(one, model=who, read=one.read + written))
         return asked
 
-    def _annotations(self, name: str, answered: Sequence[Answered]) -> list[Annotation]:
+    @cached_property
+    def _valid(self) -> list[Answered]:
+        return [one for one in self.answered if one.invalid is None]
+
+    @cached_property
+    def _replies(self) -> dict[str, list[Completion]]:
+        """What every annotator that is a model replied about every valid answer."""
+        requests = [self._question(texts(one), one.prompt.id) for one in self._valid]
+        made: dict[str, list[Completion]] = {}
+        for name, model in self.builder.annotators.items():
+            if not isinstance(model, config.RuleModel):
+                ask = self.helpers.ask(f"annotators.{name}")
+                assert ask is not None
+                made[name] = list(ask(requests))
+        return made
+
+    def _annotations(self, name: str) -> list[Annotation]:
         """What one annotator says of every valid answer."""
         model = self.builder.annotators[name]
         if isinstance(model, config.RuleModel):
-            return [rule_annotation(texts(one), RULES[model.rule]) for one in answered]
-        ask = self.helpers.ask(f"annotators.{name}")
-        assert ask is not None
-        requests = [self._question(texts(one), one.prompt.id) for one in answered]
-        return [annotation.parse(made) for made in ask(requests)]
+            return [rule_annotation(texts(one), RULES[model.rule]) for one in self._valid]
+        return [annotation.parse(made) for made in self._replies[name]]
 
     def _question(self, of: Mapping[Component, str], sample: str) -> Request:
         sampling = Sampling(**config.plain(self.settings.sampling))

@@ -131,6 +131,9 @@ def test_the_object_is_read_whatever_stands_around_it(around: str) -> None:
         ("prompt", {"risk_category": ["Cybersecurity"]}, "malformed"),
         ("prompt", {"risk_category": " . "}, "malformed"),
         ("prompt", {"attack": ""}, "malformed"),
+        ("prompt", {"risk_category": "Velmite\ud83d"}, "malformed"),
+        ("response", {"evidence": ["a\udc4d"]}, "malformed"),
+        ("response", {"explanation": "\ud83d"}, "malformed"),
     ],
 )
 def test_a_wrong_field_costs_its_component_alone(

@@ -294,7 +294,7 @@ def sources(tmp_path: Path) -> Callable[[], config.EvidenceBuilder]:
                 {
                     "traceid": n,
                     "risk_type": "Extremism" if n % 2 else "Hate_Speech",
-                    "prompt": unlike(n) + language,
+                    "prompt": unlike(n) + ("？船" if language == "zh" else "?"),
                     "ext": '{"model": "base_risk"}',
                 }
                 for n in range(100)

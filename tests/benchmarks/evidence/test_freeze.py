@@ -223,6 +223,7 @@ def test_failures_and_invented_quotes_are_counted_by_annotator() -> None:
 def test_the_card_says_what_was_lost_and_ends_with_its_licences() -> None:
     text = card.card(
         triples(), queued={"triples": 2, "prompt: tie": 2}, invalid={"r": {"no response": 5}},
+        annotated=14, failures={"a": {}, "b": {"refused": 42}},
         agreement={}, invented={}, sources=["S-Eval", "WildChat"], respondents=["r", "s"],
         elicited=["s"], annotators=["a", "b", "c"], notes=["S-Eval <b>has</b> eight of nine."],
     )  # fmt: skip
@@ -230,6 +231,7 @@ def test_the_card_says_what_was_lost_and_ends_with_its_licences() -> None:
         "12 triples of 1 prompt",
         "2 triples more wait",
         "invalid: no response",
+        "| b | 0 | 42 refused |",
         "r and s",
         "a, b and c",
         "s did so without reasoning of their own",

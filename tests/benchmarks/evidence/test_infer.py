@@ -100,6 +100,8 @@ def test_seeds_differ_by_prompt_and_are_part_of_the_key() -> None:
         (done(text="", reasoning=None, finish="too_long"), "too long"),
         (done(text="No.", reasoning=None, finish="content_filter"), "refused by the provider"),
         (done(text="", reasoning=None, closed=False, finish="error"), "error"),
+        (done(text="Yeast \ud83d."), "half a character"),
+        (done(reasoning="Of bread \udc4d."), "half a character"),
     ],
 )
 def test_what_makes_a_triple_invalid(made: Completion, reason: str) -> None:

@@ -298,3 +298,19 @@ def test_a_line_of_our_own_that_was_edited_is_refused(
         Prompt.from_json({k: v for k, v in line.items() if k != "licence"}, "here:3")
     with pytest.raises(DataError, match="should be a JSON object"):
         Prompt.from_json([], "here:3")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "船上写着谁的炉号？"), ("zh", "Whose boat?")]
+)
+def test_a_file_named_for_the_other_language_is_refused(
+    tmp_path: Path, language: str, text: str
+) -> None:
+    other = BASE["prompt"] if language == "en" else "渡口在哪里？"
+    path = tmp_path / f"S-Eval_base_risk_{language}_small.jsonl"
+    path.write_bytes(written(BASE | {"prompt": text}, BASE, BASE | {"prompt": text}))
+    message = refusal(path)
+    assert f"its name says {language}" in message
+    assert "of its 3 prompts" in message
+    path.write_bytes(written(BASE | {"prompt": text}, BASE | {"prompt": other}))
+    assert len(read(path)) == 2  # a cipher has no Chinese characters, and English may quote some

@@ -70,6 +70,8 @@ OTHER_ROWS = [
     (row("h10", "x", conversation=[turn("Hello!", role="assistant")]), "no first user turn"),
     (row("h11", "  \n"), "no first user turn"),
     (row("h12", "x", conversation=[]), "another language"),
+    (row("h13", "no language", language=None), "another language"),
+    (row("", "no name", conversation_hash=None), "no conversation_hash"),
 ]
 
 
@@ -175,3 +177,14 @@ def test_a_path_that_holds_nothing_says_what_to_give(tmp_path: Path) -> None:
     csv = tmp_path / "chats.csv"
     csv.write_text("a,b\n")
     assert "is not called *.parquet or *.jsonl" in refusal(csv)
+
+
+@pytest.mark.parametrize("name", [b"\x01\xff", 1.5])
+def test_a_conversation_named_by_no_text_is_refused(tmp_path: Path, name: Any) -> None:
+    path = write(tmp_path / "a.parquet", [row("", "Why is tea hot?", conversation_hash=name)])
+    assert "row 1: conversation_hash" in refusal(path)
+
+
+def test_a_list_of_languages_is_none_of_ours(tmp_path: Path) -> None:
+    several = row("h1", "Why is tea hot?") | {"language": ["English"]}
+    assert read(write(tmp_path / "a.jsonl", [several])) == ([], Counter({"another language": 1}))

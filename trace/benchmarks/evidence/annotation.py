@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from trace.benchmarks.evidence.lines import encodable
 from trace.benchmarks.evidence.objects import CONFLICT, read_objects
 from trace.benchmarks.evidence.taxonomy import ATTACKS, TAXONOMY
 from trace.benchmarks.evidence.triple import COMPONENTS, Component, Safety
@@ -19,9 +20,9 @@ from trace.records import Completion, Json, Request, Sampling, Status, digest
 
 Failure: TypeAlias = Status | Literal["missing", "malformed", "mislabelled", "contradictory"]
 """Why a component has no annotation. `missing`: the reply leaves it out; `malformed`: a field is
-missing or of the wrong kind; `mislabelled`: it is called neither safe nor unsafe; `contradictory`:
-something is said twice and differently. A status is that of the whole reply; `truncated` is also
-what was to come where the tokens ran out."""
+missing or of the wrong kind, or has half a surrogate pair; `mislabelled`: it is called neither safe
+nor unsafe; `contradictory`: something is said twice and differently. A status is that of the whole
+reply; `truncated` is also what was to come where the tokens ran out."""
 
 NO_ATTACK = Category(name="None", definition="No attack.", aliases=("NoAttack", "无"))
 _CATEGORIES = label_set("class", TAXONOMY)
@@ -212,6 +213,8 @@ def _component(said: Json, component: Component) -> ComponentAnnotation | Failur
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         return "malformed"
     if not all(fold(said[name]) for name in names):
+        return "malformed"
+    if not all(map(encodable, [*(said[name] for name in texts), *quotes])):
         return "malformed"
     safety = _SAFETY.get(said["safety"].strip().casefold())
     if safety is None:

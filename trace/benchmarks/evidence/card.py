@@ -71,6 +71,8 @@ def card(
     *,
     queued: Mapping[str, int],
     invalid: Mapping[str, Mapping[str, int]],
+    annotated: int,
+    failures: Mapping[str, Mapping[str, int]],
     agreement: Mapping[str, Mapping[str, Json]],
     invented: Mapping[str, Mapping[str, Mapping[str, int]]],
     sources: Sequence[str],
@@ -85,6 +87,8 @@ def card(
         triples: the frozen set.
         queued: why triples are open -> how many; `triples` their number.
         invalid: respondent -> reason -> number of answers that make no triple.
+        annotated: number of answers that annotators were asked about.
+        failures: annotator -> why it has no vote on a text -> how often (`counts.failures`).
         agreement: item -> coefficients (`counts.agreements`).
         invented: annotator -> component -> quotes and those not in the text.
         sources: where the prompts come from.
@@ -116,6 +120,7 @@ def card(
         "## What is not here",
         not_here(invalid, queued).markdown(),
         "## Annotators",
+        voted(failures, annotated).markdown(),
         agreed(agreement).markdown(),
         quoted(invented).markdown(),
         _USE.format(terms=TERMS),

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from trace import config
 from trace.benchmarks.base import Ask
+from trace.benchmarks.evidence.lines import encodable
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.benchmarks.evidence.triple import Respondent
 from trace.records import Completion, Json, Request, Sampling, digest
@@ -17,6 +18,7 @@ Invalid: TypeAlias = Literal[
     "reasoning not closed",
     "no reasoning",
     "no response",
+    "half a character",
     "too long",
     "refused by the provider",
     "error",
@@ -212,9 +214,11 @@ def _answered(begun: Answered, made: Completion) -> Answered:
 
 
 def _not_made(made: Completion) -> Invalid | None:
-    """Why a completion is none, by how it ended."""
+    """Why a completion is none: by how it ended, or since no file of the set could hold it."""
     if made.finish == "too_long":
         return "too long"
     if made.finish == "content_filter":
         return "refused by the provider"
-    return "error" if made.finish == "error" else None
+    if made.finish == "error":
+        return "error"
+    return None if encodable(made.text + (made.reasoning or "")) else "half a character"

@@ -24,6 +24,15 @@ def lfs_pointer(place: str) -> DataError:
     )
 
 
+def encodable(text: str) -> bool:
+    """Whether a text can be written in UTF-8: half a surrogate pair cannot, and is no character."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def objects(stream: IO[bytes], place: str) -> Iterator[tuple[str, dict[str, Json]]]:
     """The objects of a JSON Lines stream, each with its place for messages.
 

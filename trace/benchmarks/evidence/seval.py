@@ -30,6 +30,7 @@ _NAME = re.compile(
     r"S-Eval_(?P<kind>base_risk|attack)_(?P<language>en|zh)_(?P<edition>[\w.]+?)\.jsonl(?:\.zip)?"
 )
 _NAMES = "S-Eval_{base_risk,attack}_{en,zh}_{small,medium,large,full}.jsonl.zip"
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _FIELDS = ("traceid", "risk_type", "prompt", "ext")
 
 
@@ -90,12 +91,24 @@ def files(path: Path) -> tuple[SEvalFile, ...]:
 def read(file: SEvalFile) -> Iterator[Prompt]:
     """The prompts of a file, read as they are asked for.
 
+    The name alone says the language, so a file of which less than half is written in it was
+    renamed. Chinese is told by its characters, of which a cipher may have none.
+
     Raises:
-        DataError: it cannot be read; with its entry and line.
+        DataError: it cannot be read, with its entry and line; or it is in the other language.
     """
+    found = chinese = 0
     with _opened(file.path) as (stream, place):
         for at, record in lines.objects(stream, place):
-            yield _prompt(record, file, at)
+            prompt = _prompt(record, file, at)
+            found += 1
+            chinese += _HAN.search(prompt.text) is not None
+            yield prompt
+    if 2 * (chinese if file.language == "zh" else found - chinese) < found:
+        raise DataError(
+            f"{file.path}: {chinese:,} of its {found:,} prompts have Chinese characters, and its "
+            f"name says {file.language}. It was renamed: give it back its name."
+        )
 
 
 def absent(found: Iterable[SEvalFile]) -> tuple[str, ...]:

@@ -154,7 +154,8 @@ def _prompt(row: dict[str, Json], at: str) -> Prompt | str:
     if not any(name in row for name in IDS) or not COLUMNS.keys() <= row.keys():
         _check_columns([name for name in COLUMNS if name not in row], row, at)
     first, turns = _first(row["conversation"], at), row["openai_moderation"]
-    if row["language"] not in LANGUAGE_OF or first.get("language") != row["language"]:
+    language = LANGUAGE_OF.get(str(row["language"]))
+    if language is None or first.get("language") != row["language"]:
         return "another language"
     labels = [row["toxic"], first.get("toxic"), *_flags(turns, at)]
     if any(label is not None and not isinstance(label, bool) for label in labels):
@@ -167,9 +168,15 @@ def _prompt(row: dict[str, Json], at: str) -> Prompt | str:
     if first.get("role") != "user" or not isinstance(text, str) or not text.strip():
         return "no first user turn"
     name = next(name for name in IDS if name in row)
+    if row[name] is None:
+        return f"no {name}"
+    if not isinstance(row[name], str | int):
+        raise DataError(
+            f"{at}: {name}: {row[name]!r:.40} should be a text. Give the data as it is published."
+        )
     return Prompt(
         text=text,
-        language=LANGUAGE_OF[row["language"]],
+        language=language,
         category=None,
         attack=None,
         source=SOURCE,
