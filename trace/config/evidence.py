@@ -25,6 +25,8 @@ class EvidenceBuilder:
     """A folder of S-Eval's zips as published, or one of them; without one none are drawn."""
     wildchat: str | None = None
     """A parquet or JSONL file of WildChat, or a folder of them."""
+    bundled: bool = True
+    """Whether the bundled prompts are taken where there is no source."""
     share: float = 0.01
     """How much of each group of category and language is drawn."""
     respondents: dict[str, Model] = field(default_factory=dict)
@@ -91,6 +93,15 @@ class Evidence(Benchmark):
             f"{settings.scoring.parser} reads replies as TraceSafe's released code does, and "
             f"{self.name} is another study",
             "Leave it out.",
+        )
+        builder = self.builder
+        check(
+            settings.task.name != "build"
+            or builder.bundled
+            or None not in (builder.s_eval, builder.wildchat),
+            "benchmark.builder.s_eval" if builder.s_eval is None else "benchmark.builder.wildchat",
+            "has no value, and this builder draws from both sources",
+            "Give a folder, or take the bundled prompts: benchmark.builder.bundled=true.",
         )
         check(
             settings.task.name != "build" or settings.stage in ("all", *STAGES),

@@ -45,7 +45,7 @@ def to_typed(composed: DictConfig | ListConfig) -> Root:
     if missing := sorted(OmegaConf.missing_keys(tree)):
         first = missing[0]
         raise ConfigError(f"{first}: no value. Give one on the command line: {first}=…")
-    tree.output_dir = str(Path(tree.output_dir).expanduser())
+    tree.output_dir = str(_expanded(tree.output_dir, "output_dir"))
     for slot in _slots(tree):
         try:
             OmegaConf.to_object(OmegaConf.select(tree, slot))
@@ -74,14 +74,24 @@ def check_files(settings: Root) -> None:
     named: dict[str, str | None] = {
         "benchmark.path": getattr(settings.benchmark, "path", None),
         "benchmark.base": getattr(settings.benchmark, "base", None),
+        "benchmark.builder.s_eval": _at(settings, "benchmark.builder.s_eval"),
+        "benchmark.builder.wildchat": _at(settings, "benchmark.builder.wildchat"),
         "task.capability": getattr(settings.task, "capability", None),
         "scoring.labelled": settings.scoring.labelled,
         "judges.exclusions": getattr(settings.judges, "exclusions", None),
     }
     named |= {f"{k}.replies": getattr(m, "replies", None) for k, m in _models(settings).items()}
     for key, path in named.items():
-        if path is not None and not Path(path).expanduser().exists():
+        if path is not None and not _expanded(path, key).exists():
             raise ConfigError(f"{key}: {path} does not exist. Check the path.")
+
+
+def _expanded(path: str, key: str) -> Path:
+    """The path with `~` replaced."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:  # ~name of nobody
+        raise ConfigError(f"{key}: {path} names a home that nobody has. Give a path.") from error
 
 
 def _models(settings: Root) -> dict[str, Any]:

@@ -246,3 +246,15 @@ def test_ids_do_not_depend_on_the_component(tmp_path: Path) -> None:
     path = write(tmp_path / "d.jsonl", [made])
     expected = digest([made.prompt, made.reasoning, made.response, "qwen"])[:16]
     assert {read(path, part).samples[0].id for part in ALL} == {expected}
+
+
+def test_a_build_that_is_not_frozen_is_named(tmp_path: Path) -> None:
+    for name in ("prompts.jsonl", "inferred.jsonl"):
+        (tmp_path / name).write_text("{}\n")
+    with pytest.raises(DataError, match=r"a build that is not frozen.*stage=freeze"):
+        load(
+            config.Evidence(path=str(tmp_path)),
+            condition=config.Condition(name="prompt", part="prompt"),
+            limit=None,
+            seed=0,
+        )

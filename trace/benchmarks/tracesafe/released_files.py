@@ -58,6 +58,11 @@ def _data_files(path: Path) -> list[Path]:
         )
     if (path / _BUILT).is_file():
         return [path / _BUILT]
+    if (path / "inferred.jsonl").is_file():
+        raise DataError(
+            f"benchmark.path: {path} is a build that is not frozen. Type its command again with "
+            "stage=freeze."
+        )
     files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
     if not files:
         inside = sorted(p.name for p in path.iterdir() if p.is_dir())
