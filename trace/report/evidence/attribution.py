@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from trace.records import Json
-from trace.report.compare.section import Drawing, Section, missing
+from trace.report.compare.section import Section, missing
 from trace.report.entry import Metric
-from trace.report.evidence.forest import forest, rows_of
+from trace.report.evidence.forest import drawing
 from trace.report.evidence.guards import Guard, by_component, own_metric, without
 from trace.report.evidence.safety import glance, mean
 
@@ -72,13 +71,7 @@ def section(guards: Sequence[Guard]) -> Section:
         title=TITLE,
         result=found,
         grids=tuple(grids),
-        drawings=(
-            Drawing(
-                stem=NAME,
-                draw=partial(forest, cells, MAIN, "TokenF1 of the evidence (95%, by prompt)"),
-                rows=rows_of(cells),
-            ),
-        ),
+        drawings=(drawing(NAME, cells, MAIN, "TokenF1 of the evidence (95%, by prompt)"),),
         left_out=left_out,
     )
 

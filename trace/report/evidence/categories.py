@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from trace.records import Json
-from trace.report.compare.section import Drawing, Section, missing
-from trace.report.evidence.forest import forest, rows_of
+from trace.report.compare.section import Section, missing
+from trace.report.evidence.forest import drawing
 from trace.report.evidence.guards import Guard, own_metric, without
 from trace.report.grid import Grid
 from trace.report.runs import Run
@@ -62,13 +61,7 @@ def section(guards: Sequence[Guard]) -> Section:
         title=TITLE,
         result=found,
         grids=(_grid(found),),
-        drawings=(
-            Drawing(
-                stem=NAME,
-                draw=partial(forest, cells, METRIC, "Macro-F1 of the category"),
-                rows=rows_of(cells),
-            ),
-        ),
+        drawings=(drawing(NAME, cells, METRIC, "Macro-F1 of the category"),),
         left_out=left_out,
     )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from trace.records import Json
 from trace.report.compare.judged import How
-from trace.report.compare.section import Drawing, Section, missing
-from trace.report.evidence.forest import forest, rows_of
+from trace.report.compare.section import Section, missing
+from trace.report.evidence.forest import drawing
 from trace.report.evidence.guards import Guard, by_component, detect, without
 from trace.report.evidence.safety import SHOWN, glance, mean
 from trace.report.runs import Observation
@@ -64,13 +63,7 @@ def section(guards: Sequence[Guard], how: How) -> Section:
         title=TITLE,
         result=found,
         grids=tuple(grids),
-        drawings=(
-            Drawing(
-                stem=NAME,
-                draw=partial(forest, cells, "f1", "F1 on instruction encryption (95%, by prompt)"),
-                rows=rows_of(cells),
-            ),
-        ),
+        drawings=(drawing(NAME, cells, "f1", "F1 on instruction encryption (95%, by prompt)"),),
         left_out=without(
             guards,
             lambda g, c: cells[c][g.name]["f1"].get("reason") if g.name in cells.get(c, {}) else

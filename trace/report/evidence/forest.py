@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from matplotlib.figure import Figure
 
 from trace.report.canvas import PALE, POINT, bare, blank, head, panels, percent_ticks
-from trace.report.compare.section import FIELDS, fields
+from trace.report.compare.section import FIELDS, Drawing, fields
 from trace.report.entry import Metric
 from trace.report.evidence.guards import names_in
 from trace.report.evidence.marks import name_rows
@@ -24,6 +25,11 @@ def rows_of(cells: Cells) -> list[list[Any]]:
         for guard, metrics in guards.items():
             lines += [[component, guard, name, *fields(m)] for name, m in metrics.items()]
     return lines
+
+
+def drawing(stem: str, cells: Cells, metric: str, title: str) -> Drawing:
+    """The figure of one metric, and all of them in its CSV."""
+    return Drawing(stem=stem, draw=partial(forest, cells, metric, title), rows=rows_of(cells))
 
 
 def forest(cells: Cells, metric: str, title: str) -> Figure:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trace.records import Json
-from trace.report.compare.section import Drawing, Section
+from trace.report.compare.section import Section
 from trace.report.entry import Metric, number
-from trace.report.evidence.forest import forest, rows_of
+from trace.report.evidence.forest import drawing
 from trace.report.evidence.guards import (
     Guard,
     by_component,
@@ -74,13 +73,7 @@ def section(guards: Sequence[Guard]) -> Section:
         title=TITLE,
         result=found,
         grids=tuple(grids),
-        drawings=(
-            Drawing(
-                stem=NAME,
-                draw=partial(forest, cells, "f1", "F1, unsafe positive (95%, by prompt)"),
-                rows=rows_of(cells),
-            ),
-        ),
+        drawings=(drawing(NAME, cells, "f1", "F1, unsafe positive (95%, by prompt)"),),
         left_out=without(guards, lambda g, c: g.detected[c]["f1"].get("reason")),
         notes=tuple(_other_samples(guards)),
     )
