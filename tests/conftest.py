@@ -6,8 +6,12 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("untimed")  # a busy machine is no fault of the code
+settings.load_profile("untimed")
 
 
 def hear_interrupts() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 from pathlib import Path
 
@@ -130,6 +129,7 @@ def test_benchmark_can_override_the_groups_before_it() -> None:
         ("model.engine.decode_rows=0", "model.engine.decode_rows"),
         ("model.engine.quantisation=int3", "model.engine.quantisation"),
         ("model.engine.device_map=random", "model.engine.device_map"),
+        ("model.revision=main", "model.revision"),
         ("model.context=0", "model.context"),
         ("model.reasoning=maybe", "model.reasoning"),
         ("model.kind=robot", "model.kind"),
@@ -157,6 +157,19 @@ def test_a_model_without_what_it_needs_is_refused(overrides: list[str]) -> None:
         typed(*overrides)
 
 
+def test_a_revision_is_one_of_the_hub(tmp_path: Path) -> None:
+    """Beside a folder it was read by nobody, so two revisions were the same model."""
+    assert typed("model=hf", "model.id=org/name", "model.revision=main").model.revision == "main"
+    for place in (str(tmp_path), "./nowhere", "/nowhere"):
+        with pytest.raises(ConfigError, match=r"^model\.revision: main is read of models on the"):
+            typed("model=hf", f"model.id={place}", "model.revision=main")
+
+
+def test_copies_of_a_model_are_sent_to_the_server() -> None:
+    with pytest.raises(ConfigError, match=r"vllm serve MODEL --data-parallel-size 2.*base_url"):
+        typed("model/engine=vllm", "model.engine.data_parallel=2")
+
+
 def test_values_are_set_once() -> None:
     settings = typed()
     with pytest.raises(AttributeError, match="set once"):
@@ -177,62 +190,8 @@ def test_the_hash_leaves_out_only_what_cannot_change_a_result() -> None:
         assert key in set(known_keys()), f"{key} names nothing"
 
 
-JOBS = [
-    ("benchmark=tracesafe model=qwen3_14b", 4),
-    ("benchmark=tracesafe model=smollm2 limit=4 protocol.answer=score", 4),
-    ("protocol=binary,fine", 2),
-    ("protocol=binary", 1),
-    ("protocol.variant=plain,reversed,reworded_1", 3),
-    ("protocol=binary,fine protocol.variant=plain,reversed", 4),
-    ("model=smollm2,qwen3_4b", 2),
-    ("seed=1,2,3 protocol=binary,fine", 6),
-    ("+sweeps=tracesafe_table1", 36),
-    ("+sweeps=tracesafe_pilot", 4),
-    ("+sweeps=tracesafe_needle", 5),
-    ("+sweeps=tracesafe_table1 protocol=fine,coarse", 18),
-]
-
-
-@pytest.mark.parametrize(("line", "count"), JOBS)
-def test_the_number_of_jobs(line: str, count: int, tmp_path: Path) -> None:
-    arguments = [*line.split(), f"output_dir={tmp_path}"]
-    plan = sweep.plan(["-m", *arguments], CONF)
-    ran = sweep.jobs(plan.arguments[1:-1])
-    assert plan.arguments[-1] == "hydra.sweeper.params=null"
-    assert len(ran) == count
-    assert len({tuple(job) for job in ran}) == count
-
-
-def test_the_multirun_flag_may_stand_anywhere(tmp_path: Path) -> None:
-    words = ["benchmark=tracesafe", f"output_dir={tmp_path}"]
-    plans = [
-        sweep.plan([*words[:i], flag, *words[i:]], CONF)
-        for i, flag in itertools.product(range(3), ["-m", "--multirun"])
-    ]
-    assert all(plan == plans[0] for plan in plans)
-
-
-def test_all_jobs_are_checked_before_the_first(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"1 of 2 jobs cannot run.*limit"):
-        sweep.plan(["-m", "limit=3,0", f"output_dir={tmp_path}"], CONF)
-
-
-def test_several_values_without_multirun_are_an_error() -> None:
-    with pytest.raises(ConfigError, match="Add -m"):
-        sweep.plan(["protocol=binary,fine"], CONF)
-
-
-def test_editing_conf_during_a_multirun_changes_nothing(tmp_path: Path) -> None:
-    conf = tmp_path / "conf"
-    for path in CONF.rglob("*.yaml"):
-        target = conf / path.relative_to(CONF)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(path.read_bytes())
-    plan = sweep.plan(["-m", f"output_dir={tmp_path}"], conf)
-    (conf / "protocol" / "fine.yaml").write_text("name: broken\n")
-    with sweep.composing(plan.conf):
-        assert config.to_typed(compose("config", ["protocol=fine"])).protocol.answers == "class"
-    assert sweep.plan(["-m", f"output_dir={tmp_path}"], CONF).conf == plan.conf
+def test_the_keys_of_every_kind_of_model_are_known() -> None:
+    assert {"model.region", "model.multilingual", "model.rates"} <= set(known_keys())
 
 
 @pytest.mark.parametrize(
@@ -247,6 +206,7 @@ def test_editing_conf_during_a_multirun_changes_nothing(tmp_path: Path) -> None:
         ("model.engine.timeout=0", "model.engine.timeout"),
         ("model.engine.attempts=0", "model.engine.attempts"),
         ("model.engine.max_cost_usd=0", "model.engine.max_cost_usd"),
+        ("model.revision=main", "model.revision"),
     ],
 )
 def test_a_wrong_value_of_a_hosted_model_is_named(override: str, key: str) -> None:
@@ -267,12 +227,6 @@ def test_the_slots_for_further_models_are_those_of_the_typed_tree() -> None:
         assert sweep.chosen_model(f"{slot}=smollm2") == f"model@{slot}=smollm2"
     assert sweep.chosen_model("benchmark.builder.agent=null") == "benchmark.builder.agent=null"
     assert sweep.chosen_model("model=smollm2") == "model=smollm2"
-
-
-@pytest.mark.parametrize("group", ["task", "benchmark", "condition", "protocol"])
-def test_the_name_of_a_file_cannot_be_given_to_another(group: str) -> None:
-    with pytest.raises(ConfigError, match=f"{group}.name: is the name of its file"):
-        sweep.plan([f"{group}.name=other"], CONF)
 
 
 def test_the_parser_of_the_released_code_is_for_tracesafe_alone() -> None:

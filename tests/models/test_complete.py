@@ -117,7 +117,7 @@ def test_nothing_to_ask(tmp_path: Path) -> None:
     size=st.integers(1, 4),
     lives=st.lists(st.integers(0, 3), max_size=4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_killed_between_batches_and_resumed(
     tmp_path_factory: pytest.TempPathFactory, letters: list[str], size: int, lives: list[int]
 ) -> None:

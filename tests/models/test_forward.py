@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from trace.errors import ConfigError
 from trace.models.hf import batches, forward
 from trace.models.hf.architecture import check_architecture
+from trace.models.hf.likelihood import label_logprobs
 
 SMALL: dict[str, Any] = {
     "vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
@@ -88,7 +89,7 @@ def test_label_likelihoods_equal_one_forward_a_label(model: Any, shared: int) ->
     prefix = forward.prefill(model, [rows[0][:shared]]).cache if shared else None
     spare = sum(len(branch) - 1 for branch in branches)
     part = forward.prefill(model, [row[shared:] for row in rows], prefix=prefix, spare=spare)
-    got = forward.label_logprobs(model, part, branches)
+    got = label_logprobs(model, part, branches)
     for i, row in enumerate(rows):
         for b, branch in enumerate(branches):
             with torch.inference_mode():

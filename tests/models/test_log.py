@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-import errno
 import json
-import multiprocessing
-import os
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.models.log_help import AWKWARD, completion, logged, segments
 from trace.errors import DataError
 from trace.models.log import CompletionLog, log_folder
 from trace.records import Completion, LabelScore, digest
-
-AWKWARD = "line\u2028para\u2029next\x85\x1c\r\n\t\0 é 你好 🙂 \ud800 \\ \" {'a'}"
-"""Every character at which str.splitlines would split, a multi-byte one, half a pair."""
-
-
-def completion(n: int, text: str = "") -> Completion:
-    return Completion(key=digest(n), text=text or f"reply {n} é", reasoning=None)
-
-
-def segments(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.jsonl"))
-
-
-def logged(folder: Path, *completions: Completion) -> Path:
-    """One segment with these completions; its path."""
-    before = set(segments(folder))
-    with CompletionLog(folder) as log:
-        log.append(completions)
-    (segment,) = set(segments(folder)) - before
-    return segment
-
 
 texts = st.text(st.characters(), max_size=20)
 completions = st.builds(
@@ -63,7 +38,7 @@ completions = st.builds(
 
 
 @given(st.lists(completions, max_size=5, unique_by=lambda c: c.key))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_is_appended_is_read(tmp_path_factory: Any, batch: list[Completion]) -> None:
     folder = tmp_path_factory.mktemp("log")
     with CompletionLog(folder) as log:
@@ -205,113 +180,6 @@ def test_errors_and_nan_are_refused_and_leave_nothing(tmp_path: Path) -> None:
     assert segments(tmp_path) == []
 
 
-class FullDisk:
-    """os.write on a disk with room for `room` bytes more, which takes small bites."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.write = os.write
-
-    def __call__(self, fd: int, data: Any) -> int:
-        if self.room == 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        done = self.write(fd, bytes(data)[: min(self.room, 50)])
-        self.room -= done
-        return done
-
-
-@pytest.fixture
-def first_batch(tmp_path: Path) -> Iterator[tuple[CompletionLog, Completion]]:
-    with CompletionLog(tmp_path) as log:
-        log.append([completion(1)])
-        yield log, completion(1)
-
-
-@pytest.mark.parametrize("room", [0, 1, 77, 300, 500])
-def test_full_disk_loses_nothing(
-    tmp_path: Path, first_batch: tuple[CompletionLog, Completion], room: int, monkeypatch: Any
-) -> None:
-    log, kept = first_batch
-    before = segments(tmp_path)[0].read_bytes()
-    batch = [completion(2), completion(3)]
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", FullDisk(room))
-        with pytest.raises(DataError, match=r"No space left on device.*same command"):
-            log.append(batch)
-    assert segments(tmp_path)[0].read_bytes() == before
-    log.append(batch)  # room was made
-    everything = {c.key: c for c in (kept, *batch)}
-    assert CompletionLog(tmp_path).read(everything) == everything
-
-
-def test_full_disk_that_cannot_even_be_tidied(
-    tmp_path: Path, first_batch: tuple[CompletionLog, Completion], monkeypatch: Any, caplog: Any
-) -> None:
-    def refuse(*args: Any) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    log, kept = first_batch
-    batch = [completion(2), completion(3)]
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", FullDisk(100))
-        patch.setattr(os, "ftruncate", refuse)
-        with pytest.raises(DataError, match="No space left"):
-            log.append(batch)
-    assert "Input/output error" in caplog.text
-    log.append(batch)
-    everything = {c.key: c for c in (kept, *batch)}
-    assert CompletionLog(tmp_path).read(everything) == everything
-
-
-def test_short_writes_are_continued(tmp_path: Path, monkeypatch: Any) -> None:
-    batch = [completion(n) for n in range(5)]
-    monkeypatch.setattr(os, "write", FullDisk(10**9))
-    logged(tmp_path, *batch)
-    assert CompletionLog(tmp_path).read([c.key for c in batch]) == {c.key: c for c in batch}
-
-
-def test_one_batch_is_one_write(tmp_path: Path, monkeypatch: Any) -> None:
-    sizes: list[int] = []
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda fd, data: (sizes.append(len(data)), write(fd, data))[1])
-    segment = logged(tmp_path, *(completion(n) for n in range(5)))
-    assert sizes == [segment.stat().st_size]
-
-
-def test_interrupt_while_writing_is_taken_back(tmp_path: Path, monkeypatch: Any) -> None:
-    write = os.write
-
-    def interrupted(fd: int, data: Any) -> int:
-        write(fd, bytes(data)[:60])
-        raise KeyboardInterrupt
-
-    with CompletionLog(tmp_path) as log:
-        log.append([completion(1)])
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "write", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                log.append([completion(2)])
-        log.append([completion(2)])
-    assert set(CompletionLog(tmp_path).read([digest(1), digest(2)])) == {digest(1), digest(2)}
-
-
-def test_disk_that_refuses_at_the_end(tmp_path: Path, monkeypatch: Any) -> None:
-    def refuse(fd: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    log = CompletionLog(tmp_path)
-    log.append([completion(1)])
-    monkeypatch.setattr(os, "fsync", refuse)
-    with pytest.raises(DataError, match="No space left"):
-        log.close()
-
-
-def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="cannot be written"):
-        CompletionLog(tmp_path / "file" / "log").append([completion(1)])
-
-
 @pytest.mark.parametrize(
     ("model", "name"),
     [("smollm2", "smollm2"), ("org/model v1.5", "org-model-v1.5"), ("../..", "-"), ("模型", "-")],
@@ -320,106 +188,8 @@ def test_folder_names_are_plain(model: str, name: str) -> None:
     assert log_folder("outputs", model) == Path("outputs/completions") / name
 
 
-WRITERS, BATCHES, ROWS = 10, 20, 5
-
-
-def _write(folder: Path, writer: int, start: Any) -> None:
-    start.wait()
-    with CompletionLog(folder) as log:
-        for batch in range(BATCHES):
-            log.append(
-                [
-                    completion(writer * 10_000 + batch * 100 + row, AWKWARD * (row * 40))
-                    for row in range(ROWS)
-                ]
-            )
-
-
-def test_ten_writers_and_a_reader(tmp_path: Path) -> None:
-    """Nothing is lost or torn, and what a reader sees meanwhile is whole and only grows."""
-    fork = multiprocessing.get_context("fork")
-    start = fork.Event()
-    writers = [fork.Process(target=_write, args=(tmp_path, n, start)) for n in range(WRITERS)]
-    for writer in writers:
-        writer.start()
-    expected = {
-        c.key: c
-        for writer in range(WRITERS)
-        for batch in range(BATCHES)
-        for row in range(ROWS)
-        for c in [completion(writer * 10_000 + batch * 100 + row, AWKWARD * (row * 40))]
-    }
-    start.set()
-    seen = 0
-    while any(writer.is_alive() for writer in writers):
-        found = CompletionLog(tmp_path).read(expected)
-        assert len(found) >= seen
-        assert all(found[key] == expected[key] for key in found)
-        seen = len(found)
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0] * WRITERS
-    assert CompletionLog(tmp_path).read(expected) == expected
-    assert len(segments(tmp_path)) == WRITERS
-
-
-def test_a_line_that_is_finished_while_it_is_read_does_not_break_the_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A reader sees half a line, warns, and its writer goes on before the reader looks again."""
-    with CompletionLog(tmp_path) as log:
-        log.append([completion(1), completion(2)])
-    (segment,) = segments(tmp_path)
-    whole = segment.read_bytes()
-    segment.write_bytes(whole[:-20])
-
-    def writer_goes_on(*_: object) -> None:
-        segment.write_bytes(whole)
-
-    monkeypatch.setattr("trace.models.log.logger.warning", writer_goes_on)
-    wanted = {completion(n).key for n in (1, 2)}
-    assert set(CompletionLog(tmp_path).read(wanted)) == {completion(1).key}
-    assert set(CompletionLog(tmp_path).read(wanted)) == wanted
-
-
-MANY = 100_000
-"""Lines a writer."""
-
-
-def _write_many(folder: Path, writer: int) -> None:
-    with CompletionLog(folder) as log:
-        for first in range(writer * MANY, (writer + 1) * MANY, 1000):
-            log.append([completion(n) for n in range(first, first + 1000)])
-
-
-@pytest.mark.slow
-def test_a_million_lines_of_ten_writers_while_others_read(tmp_path: Path) -> None:
-    """Every thousandth is found wherever it lies, a reader takes little memory, none is lost."""
-    fork = multiprocessing.get_context("fork")
-    writers = [fork.Process(target=_write_many, args=(tmp_path, n)) for n in range(WRITERS)]
-    for writer in writers:
-        writer.start()
-    some = {digest(n): n for n in range(0, WRITERS * MANY, 1000)}
-    seen = 0
-    while any(writer.is_alive() for writer in writers):
-        found = CompletionLog(tmp_path).read(some)
-        assert len(found) >= seen
-        assert all(found[key] == completion(some[key]) for key in found)
-        seen = len(found)
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0] * WRITERS
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = CompletionLog(tmp_path).read(some)
-    assert found == {key: completion(n) for key, n in some.items()}
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # kB
-    assert grown < 100_000
-    lines = sum(path.read_bytes().count(b"\n") for path in segments(tmp_path))
-    assert lines == WRITERS * MANY
-
-
 @given(texts, st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_wherever_the_last_line_is_torn_those_before_it_are_kept(
     tmp_path_factory: Any, text: str, data: st.DataObject
 ) -> None:

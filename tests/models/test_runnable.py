@@ -5,10 +5,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from huggingface_hub import constants
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from trace import config
 from trace.models import runnable
@@ -102,7 +104,6 @@ def test_vllm_takes_its_share_of_the_gpus_it_is_given() -> None:
     assert verdict(vllm(30.0), NODE).runs  # 72 GB of 0.9 x 80
     assert not verdict(vllm(31.0), NODE).runs
     assert verdict(vllm(60.0, tensor_parallel=2), NODE).runs
-    assert not verdict(vllm(60.0, data_parallel=2), NODE).runs  # a copy has one GPU
     assert "4 GPUs of 2" in verdict(vllm(tensor_parallel=4), NODE).reason
 
 
@@ -121,6 +122,8 @@ def test_weights_are_here_or_fetched_or_out_of_reach() -> None:
     assert not verdict(local(), Machine(memory=32 * GB, offline=True)).runs
     assert "HF_TOKEN" in verdict(local(gated=True), LAPTOP).reason
     assert verdict(local(gated=True), Machine(memory=32 * GB, hub_token=True)).runs
+    broken = Machine(memory=32 * GB, problems={"org/m": "it lacks a file"})
+    assert verdict(local(), broken) == runnable.Verdict(runs=False, reason="it lacks a file")
 
 
 def test_a_hosted_model_needs_its_key_alone() -> None:
@@ -152,12 +155,18 @@ def test_weights_are_found_in_a_folder_and_in_the_hubs_cache(
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     snapshot = tmp_path / "models--org--whole" / "snapshots" / "0"
     snapshot.mkdir(parents=True)
-    (snapshot / "model.safetensors").touch()
+    save_file({"x": np.zeros(3)}, snapshot / "model.safetensors")
+    (snapshot / "config.json").write_text("{}")
+    cut = tmp_path / "models--org--cut" / "snapshots" / "0"
+    cut.mkdir(parents=True)
+    (cut / "model.safetensors").write_bytes((snapshot / "model.safetensors").read_bytes()[:-1])
     described = tmp_path / "models--org--described" / "snapshots" / "0"
     described.mkdir(parents=True)
     (described / "config.json").touch()  # a tokenizer or a config alone is no model
-    names = ["org/whole", "org/described", "org/never", str(tmp_path)]
-    assert this_machine(names).weights == {"org/whole", str(tmp_path)}
+    names = ["org/whole", "org/cut", "org/described", "org/never", str(snapshot), str(cut)]
+    machine = this_machine(names)
+    assert machine.weights == {"org/whole", str(snapshot)}
+    assert machine.problems.keys() == {str(cut)}
 
 
 @pytest.fixture

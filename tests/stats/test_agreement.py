@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from trace.stats.agreement import Kind, Votes, agreement, agreement_interval, by_pair
+from trace.stats.agreement import Kind, agreement, agreement_interval, by_pair
 
 KINDS: tuple[Kind, ...] = ("percent", "cohen", "fleiss", "krippendorff")
 MANY: tuple[Kind, ...] = ("percent", "fleiss", "krippendorff")
@@ -25,107 +24,6 @@ COMPLETE = st.integers(2, 5).flatmap(
         st.lists(st.sampled_from("abc"), min_size=raters, max_size=raters), min_size=1, max_size=20
     )
 )
-
-
-def rows(*raters: str) -> Votes:
-    """A string a rater, a character an item; a point is no vote."""
-    return [[None if v == "." else v for v in votes] for votes in zip(*raters, strict=True)]
-
-
-def items(*counted: Sequence[int]) -> Votes:
-    """How many votes each label got, an item a row."""
-    votes = [[chr(97 + c) for c, k in enumerate(row) for _ in range(k)] for row in counted]
-    width = max(map(len, votes))
-    return [[*row, *[None] * (width - len(row))] for row in votes]
-
-
-def crossed(both: int, first: int, second: int, neither: int) -> Votes:
-    cells = (("a", "a", both), ("a", "b", first), ("b", "a", second), ("b", "b", neither))
-    return [[x, y] for x, y, k in cells for _ in range(k)]
-
-
-@pytest.mark.parametrize(
-    ("raters", "printed", "alpha", "n"),
-    [
-        (("0100000010", "1110010000"), 0.095, 0.09523809523809534, 10),
-        (("aabbdcccedda", "babbbccceddd"), 0.692, 0.6919642857142858, 12),
-        # The last of the twelve units has one vote.
-        (
-            ("123321412...", "1233224125.3", ".3332342251.", "12332441251."),
-            0.743,
-            0.743421052631579,
-            11,
-        ),
-    ],
-)
-def test_krippendorffs_published_examples(
-    raters: tuple[str, ...], printed: float, alpha: float, n: int
-) -> None:
-    """Krippendorff 2011, A to C; the further decimals are those of the package krippendorff 0.9."""
-    found = agreement("krippendorff", rows(*raters))
-    assert found.value == pytest.approx(printed, abs=5e-4)
-    assert found.value == pytest.approx(alpha, abs=1e-12)
-    assert found.n == n
-
-
-def test_alpha_with_many_votes_missing() -> None:
-    """A random table of 4 raters; the value is that of the package krippendorff 0.9."""
-    votes = rows(
-        "b.baca.b.abc.ac.b.b.abcabb...b",
-        "bb.aabbac.c.cac.abbabbc.bbbcab",
-        "bc.bcabc.abc.a.ca.bacbcabbbccb",
-        "b.aa.a.bccb.aacca.cbbbccb.bcaa",
-    )
-    found = agreement("krippendorff", votes)
-    assert found.value == pytest.approx(0.43750734861845986, abs=1e-12)
-    assert found.n == 29
-
-
-def test_fleiss_textbook_table() -> None:
-    table = [[0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-             [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0],
-             [0, 2, 2, 3, 7]]  # fmt: skip
-    found = agreement("fleiss", items(*table))
-    assert found.value == pytest.approx(0.20993070442195522, abs=1e-12)
-    assert found.value == pytest.approx(0.210, abs=5e-4)
-
-
-def test_fleiss_with_missing_raters() -> None:
-    """Each item by its own number of votes; .4915 is what the largest number for all gives."""
-    found = agreement("fleiss", items([5, 0], [0, 4], [3, 1], [0, 5]))
-    assert found.value == pytest.approx(0.746875, abs=1e-12)
-    assert found.n == 4
-
-
-@pytest.mark.parametrize(
-    ("table", "kappa"),
-    [
-        ((20, 5, 10, 15), 0.4),  # textbook
-        ((475, 25, 25, 475), 0.90),  # 95% on balanced labels, as published for RAG safety
-        ((480, 20, 20, 480), 0.92),  # 96%
-        ((460, 40, 40, 460), 0.84),  # the human re-annotation of TRACE: 92% agree
-    ],
-)
-def test_published_cohen_kappas(table: tuple[int, int, int, int], kappa: float) -> None:
-    assert agreement("cohen", crossed(*table)).value == pytest.approx(kappa, abs=1e-12)
-
-
-def test_two_labels_cannot_reach_the_kappa_printed_for_85_percent() -> None:
-    """The paper prints .71 to .73: that takes three labels."""
-    reached = [
-        agreement("cohen", crossed(both, first, 6 - first, 34 - both)).value
-        for both in range(35)
-        for first in range(7)
-    ]
-    best = max(v for v in reached if v is not None)
-    assert best == pytest.approx(0.7066, abs=5e-4)
-    assert best < 0.71
-
-
-def test_near_unanimity_has_a_low_kappa_beside_its_percent() -> None:
-    votes = [["a", "a"]] * 498 + [["a", "b"], ["b", "a"]]
-    assert agreement("fleiss", votes).value == pytest.approx(-0.002, abs=1e-4)
-    assert agreement("percent", votes).value == pytest.approx(0.996)
 
 
 @given(COMPLETE)
@@ -252,75 +150,6 @@ def test_pairs_are_of_the_named_raters() -> None:
         ("x", "z"): [("a", None), ("c", "b")],
         ("y", "z"): [("b", None), (None, "b")],
     }
-
-
-def clustered(seed: int, clusters: int) -> tuple[list[list[str | None]], list[str]]:
-    """Two raters whose agreement varies by cluster, some votes missing."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 8, clusters)
-    names = np.repeat([f"c{i}" for i in range(clusters)], sizes)
-    agree = np.repeat(rng.beta(2, 1, clusters), sizes)
-    first = rng.random(len(names)) < 0.4
-    second = np.where(rng.random(len(names)) < agree, first, ~first)
-    gone = rng.random((len(names), 2)) < 0.1
-    votes = [
-        [None if lost else "ab"[int(v)] for v, lost in zip(pair, losses, strict=True)]
-        for pair, losses in zip(zip(first, second, strict=True), gone, strict=True)
-    ]
-    return votes, names.tolist()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_interval_is_that_of_resampling_whole_clusters(kind: Kind) -> None:
-    votes, clusters = clustered(1, 30)
-    rng = np.random.default_rng(7)
-    members = [
-        [row for row, c in zip(votes, clusters, strict=True) if c == name]
-        for name in dict.fromkeys(clusters)
-    ]
-    by_hand = []
-    for _ in range(1500):
-        drawn = rng.integers(len(members), size=len(members))
-        value = agreement(kind, [row for i in drawn for row in members[i]]).value
-        assert value is not None
-        by_hand.append(value)
-    found = agreement_interval(kind, votes, clusters, draws=6000, rng=np.random.default_rng(0))
-    slack = 0.2 * float(np.std(by_hand))
-    assert found.low == pytest.approx(float(np.quantile(by_hand, 0.025)), abs=slack)
-    assert found.high == pytest.approx(float(np.quantile(by_hand, 0.975)), abs=slack)
-    paired = {c for row, c in zip(votes, clusters, strict=True) if None not in row}
-    assert found.clusters == len(paired)
-
-
-def test_only_clusters_of_paired_items_are_resampled() -> None:
-    votes: Votes = [["a", "a"], ["a", "b"], ["b", "b"], ["a", None]]
-    found = agreement_interval(
-        "cohen", votes, ["p", "q", "q", "alone"], draws=50, rng=np.random.default_rng(0)
-    )
-    assert found.clusters == 2
-    nothing = agreement_interval(
-        "fleiss", [["a", None]], ["p"], draws=50, rng=np.random.default_rng(0)
-    )
-    assert (nothing.low, nothing.reason) == (None, "no samples")
-
-
-def test_draws_in_which_chance_is_all_are_told() -> None:
-    found = agreement_interval(
-        "cohen", [["a", "a"], ["b", "b"]], ["p", "q"], draws=4000, rng=np.random.default_rng(0)
-    )
-    assert found.undefined == pytest.approx(0.5, abs=0.04)  # pp and qq of four draws
-    assert (found.low, found.high) == (1.0, 1.0)
-
-
-@settings(max_examples=30)
-@given(TABLES, st.sampled_from(MANY))
-def test_the_interval_never_has_an_error_of_its_own(
-    votes: list[list[str | None]], kind: Kind
-) -> None:
-    found = agreement_interval(
-        kind, votes, range(len(votes)), draws=30, rng=np.random.default_rng(0)
-    )
-    assert (found.low is None) == (found.reason is not None)
 
 
 def test_wrong_tables_are_refused() -> None:

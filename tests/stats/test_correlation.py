@@ -93,7 +93,7 @@ def test_pearson_on_anscombes_first_data_set() -> None:
     assert found.n == 11
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=6))
 def test_counting_subsets_is_listing_permutations(pairs: list[tuple[int, int]]) -> None:
     """Ties included."""

@@ -71,6 +71,8 @@ def test_nothing_to_count_is_none_with_a_reason() -> None:
     silent = rate(0, 0, 7, unscored_as="exclude")
     assert (silent.value, silent.reason) == (None, "all 7 samples are unscored")
     assert silent.bounds == (0.0, 1.0)
+    alone = rate(0, 0, 1, unscored_as="exclude", of="safe samples")
+    assert alone.reason == "no safe samples but one, which is unscored"
     assert rate(0, 0, 7, unscored_as="as_wrong").value == 0.0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.test_config import typed
 from trace.tracking import tracked
-from trace.tracking.wandb_run import Tracker
+from trace.tracking.tracker import Tracker
 
 
 @pytest.mark.parametrize(

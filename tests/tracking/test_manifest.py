@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trace.tracking.manifest import ROOT, code, completed, packages, provenance
+from trace.tracking.manifest import ROOT, code, completed, packages, provenance, write_manifest
 
 OWN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
@@ -108,3 +108,14 @@ def test_asking_for_the_hardware_does_not_load_torch() -> None:
         "assert provenance()['hardware']['gpus'] is None; assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", ask], check=True, cwd=ROOT)
+
+
+def test_a_repeat_that_made_nothing_leaves_who_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    write_manifest(tmp_path, {"host": "first"}, fresh=False)  # interrupted before it was written
+    first = path.read_bytes()
+    assert json.loads(first)["ended"]
+    write_manifest(tmp_path, {"host": "second"}, fresh=False)
+    assert path.read_bytes() == first
+    write_manifest(tmp_path, {"host": "third"}, fresh=True)
+    assert json.loads(path.read_bytes())["host"] == "third"

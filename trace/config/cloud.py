@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from trace.config.base import check, config
-from trace.config.engines import Engine
+from trace.config.engines import Engine, RemoteEngine
 from trace.config.models import Model
 
 _REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
@@ -17,34 +17,11 @@ _ADDRESS = re.compile(r"(https://|http://(127\.0\.0\.1|localhost)\b)[^/?#@]*/?")
 
 
 @config
-class CloudEngine(Engine):
+class CloudEngine(RemoteEngine):
     """A provider's service that judges texts, asked through its official SDK: the extra `cloud`."""
 
     concurrency: int = 16
-    """The most requests under way at a time; it begins at 4 and adapts to what is answered."""
     timeout: float = 60.0
-    """Seconds without an answer after which a request is tried again."""
-    attempts: int = 8
-    """How often one request is tried."""
-    max_requests: int | None = None
-    """Stops, keeping what was answered, before a run sends more; every attempt counts."""
-
-    def __post_init__(self) -> None:
-        for key, default in (("concurrency", 16), ("attempts", 8)):
-            value = getattr(self, key)
-            check(value >= 1, f"model.engine.{key}", f"{value} is below 1", f"{default} is usual.")
-        check(
-            self.timeout > 0,
-            "model.engine.timeout",
-            f"{self.timeout} is no time",
-            "Give seconds; 60 is the default.",
-        )
-        check(
-            self.max_requests is None or self.max_requests >= 1,
-            "model.engine.max_requests",
-            f"{self.max_requests} is below 1",
-            "Leave it out for no limit.",
-        )
 
 
 @config

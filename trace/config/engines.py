@@ -69,7 +69,7 @@ class VllmEngine(Engine):
     pipeline_parallel: int = 1
     """GPUs, or groups of them, that hold different layers."""
     data_parallel: int = 1
-    """Copies of the model."""
+    """Copies of the model: only 1, as vLLM keeps several behind its server only."""
     memory: float = 0.9
     """Share of a GPU's memory that vLLM may take."""
     cpu_cache_gib: int = 2
@@ -83,6 +83,14 @@ class VllmEngine(Engine):
         check_choice("model.engine.dtype", self.dtype, DTYPES)
         for key in ("tensor_parallel", "pipeline_parallel", "data_parallel"):
             _at_least_one(f"model.engine.{key}", getattr(self, key), "1 is one GPU.")
+        copies = self.data_parallel
+        check(
+            copies == 1,
+            "model.engine.data_parallel",
+            f"vLLM keeps {copies} copies of a model behind its server only, not in one process",
+            f"Start `vllm serve MODEL --data-parallel-size {copies}` and use "
+            "model=openai_compatible model.base_url=http://127.0.0.1:8000/v1 model.id=MODEL.",
+        )
         _at_least_one("model.engine.cpu_cache_gib", self.cpu_cache_gib, "2 suits a laptop.")
         _at_least_one("model.engine.max_rows", self.max_rows, "256 is vLLM's own choice.")
         check(
@@ -94,41 +102,50 @@ class VllmEngine(Engine):
 
 
 @config
-class OpenAIEngine(Engine):
-    """A server that speaks the OpenAI API: vLLM, llama.cpp, or a provider."""
+class RemoteEngine(Engine):
+    """Whatever is asked over a network, many requests at a time."""
 
-    name: str = "openai_compatible"
     concurrency: int = 64
     """The most requests under way at a time; it begins at 4 and adapts to what is answered."""
     timeout: float = 300.0
     """Seconds without an answer after which a request is tried again."""
     attempts: int = 8
     """How often one request is tried."""
-    max_cost_usd: float | None = None
-    """Stops, keeping what was answered, before a run costs more."""
     max_requests: int | None = None
     """Stops, keeping what was answered, before a run sends more; every attempt counts."""
 
     def __post_init__(self) -> None:
-        _at_least_one("model.engine.concurrency", self.concurrency, "64 is the default.")
-        _at_least_one("model.engine.attempts", self.attempts, "8 is the default.")
+        usual = type(self)
+        for key in ("concurrency", "attempts"):
+            default = f"{getattr(usual, key)} is the default."
+            _at_least_one(f"model.engine.{key}", getattr(self, key), default)
         check(
             self.timeout > 0,
             "model.engine.timeout",
             f"{self.timeout} is no time",
-            "Give seconds; 300 is the default.",
+            f"Give seconds; {usual.timeout:g} is the default.",
         )
+        if self.max_requests is not None:
+            _at_least_one(
+                "model.engine.max_requests", self.max_requests, "Leave it out for no limit."
+            )
+
+
+@config
+class OpenAIEngine(RemoteEngine):
+    """A server that speaks the OpenAI API: vLLM, llama.cpp, or a provider."""
+
+    name: str = "openai_compatible"
+    max_cost_usd: float | None = None
+    """Stops, keeping what was answered, before a run costs more."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         check(
             self.max_cost_usd is None or self.max_cost_usd > 0,
             "model.engine.max_cost_usd",
             f"{self.max_cost_usd} buys nothing",
             "Give an amount above 0, or leave it out.",
-        )
-        check(
-            self.max_requests is None or self.max_requests >= 1,
-            "model.engine.max_requests",
-            f"{self.max_requests} is below 1",
-            "Leave it out for no limit.",
         )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
 
 from trace.config.base import check, check_choice, config
-from trace.config.engines import Engine, MockEngine, OpenAIEngine, RuleEngine
+from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, RuleEngine, VllmEngine
+
+
+def is_folder(name: str) -> bool:
+    """Whether an id is a place on the disk, and no name on the hub."""
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or Path(name).exists()
 
 
 @config
@@ -19,6 +25,7 @@ class Model:
     id: str | None = None
     """A Hugging Face id, a local folder, or the served name."""
     revision: str | None = None
+    """A commit, branch or tag of a repository on the Hugging Face hub; its newest without one."""
     asset: str | None = None
     """A pinned package that carries the weights (trace/assets.py); instead of `id`."""
     context: int | None = None
@@ -93,6 +100,13 @@ class Model:
                 "names no weights" if self.id is None else "stands beside model.asset",
                 "Give a Hugging Face id or a folder: model.id=org/name.",
             )
+        on_the_hub = isinstance(self.engine, HfEngine | VllmEngine) and self.asset is None
+        check(
+            self.revision is None or (on_the_hub and not is_folder(self.id or "")),
+            "model.revision",
+            f"{self.revision} is read of models on the Hugging Face hub only",
+            "Leave it out: files are told apart by what they hold, served models by their names.",
+        )
 
 
 @config

@@ -32,6 +32,15 @@ class Model(Protocol):
         """
         ...
 
+    @property
+    def context(self) -> int | None:
+        """How many tokens a prompt and its answer may have together; None where nobody tells.
+
+        Raises:
+            ConfigError: an engine of this process has to know, and the model does not tell.
+        """
+        ...
+
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has for this model, without any template."""
         ...

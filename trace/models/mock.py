@@ -63,6 +63,11 @@ class MockModel:
         """Answers the request once, for nothing: what cannot be answered is refused here."""
         self._answer(request, "")
 
+    @property
+    def context(self) -> int | None:
+        """What the configuration says."""
+        return self.settings.context
+
     def count_tokens(self, text: str) -> int:
         """A quarter of the characters: about what English text has."""
         return estimated_tokens(text)
@@ -98,11 +103,7 @@ class MockModel:
     def _answer(self, request: Request, key: str) -> Completion:
         if not self._replies:
             return self._planted(request, key)
-        if request.labels:
-            raise ConfigError(
-                "model.replies: a text has no likelihoods. Use protocol.answer=generate, or "
-                "model.rates={default: 0.8}."
-            )
+        check_request(self.settings, request)
         if request.reply is None:
             raise ValueError("a mock with replies needs Request.reply")
         return self._written(self._replies[request.reply % len(self._replies)], key)
@@ -145,6 +146,19 @@ class MockModel:
             reasoning=split.reasoning,
             reasoning_closed=split.closed,
             engine="mock",
+        )
+
+
+def check_request(settings: config.MockModel, request: Request) -> None:
+    """Refuses the likelihood of labels where there are only texts.
+
+    Raises:
+        ConfigError: it is asked for.
+    """
+    if settings.replies and request.labels:
+        raise ConfigError(
+            "model.replies: a text has no likelihoods. Use protocol.answer=generate, or "
+            "model.rates={default: 0.8}."
         )
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from huggingface_hub import constants, get_token
 from huggingface_hub.file_download import repo_folder_name
 
 from trace import config
+from trace.models.folder import folder_problem, lacking
 
 SDKS: Mapping[type[config.Engine], tuple[str, str]] = {
     config.BedrockEngine: ("boto3", "boto3"),
@@ -37,7 +38,8 @@ class Machine:
 
     `memory` (None where unknown) and `gpu_memory`, one value a GPU, are in bytes. `packages` are
     those of `OPTIONAL` that are installed; `environment` holds the names of the variables that
-    have a value, never a value; `weights` the model ids whose weights lie on its disk.
+    have a value, never a value. Of the model ids that were looked for, `weights` are those whose
+    weights lie on its disk, and `problems` says what is wrong with a folder.
     """
 
     memory: int | None = None
@@ -45,6 +47,7 @@ class Machine:
     packages: frozenset[str] = frozenset()
     environment: frozenset[str] = frozenset()
     weights: frozenset[str] = frozenset()
+    problems: Mapping[str, str] = field(default_factory=dict)
     hub_token: bool = False
     offline: bool = False
 
@@ -106,6 +109,9 @@ def this_machine(ids: Iterable[str] = ()) -> Machine:
     Args:
         ids: Hugging Face ids or folders, whose weights are looked for on the disk.
     """
+    named = frozenset(ids)
+    folders = frozenset(filter(config.is_folder, named))
+    problems = {name: said for name in folders if (said := folder_problem(name))}
     return Machine(
         memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if hasattr(os, "sysconf")
@@ -113,7 +119,8 @@ def this_machine(ids: Iterable[str] = ()) -> Machine:
         gpu_memory=_gpu_memory(),
         packages=frozenset(filter(_installed, OPTIONAL)),
         environment=frozenset(name for name, value in os.environ.items() if value),
-        weights=frozenset(filter(_on_disk, ids)),
+        weights=(folders - problems.keys()) | frozenset(filter(_cached, named - folders)),
+        problems=problems,
         hub_token=get_token() is not None,
         offline=constants.HF_HUB_OFFLINE,
     )
@@ -135,20 +142,12 @@ def _(engine: config.RuleEngine, settings: config.Model, machine: Machine) -> Ve
 
 
 @_verdict.register
-def _(engine: config.OpenAIEngine, settings: config.Model, machine: Machine) -> Verdict:
-    assert isinstance(settings, config.HostedModel)
-    key = settings.api_key_env
-    if key is not None and key not in machine.environment:
-        return Verdict(runs=False, reason=f"the environment variable {key} is not set")
-    return Verdict(runs=True)
-
-
-@_verdict.register
-def _(engine: config.CloudEngine, settings: config.Model, machine: Machine) -> Verdict:
+def _(engine: config.RemoteEngine, settings: config.Model, machine: Machine) -> Verdict:
     key = getattr(settings, "api_key_env", None)
     if key is not None and key not in machine.environment:
         return Verdict(runs=False, reason=f"the environment variable {key} is not set")
-    return Verdict(runs=True, reason="its provider is asked, who has to be paid")
+    paid = isinstance(engine, config.CloudEngine)
+    return Verdict(runs=True, reason="its provider is asked, who has to be paid" if paid else "")
 
 
 @_verdict.register
@@ -167,21 +166,21 @@ def _(engine: config.VllmEngine, settings: config.Model, machine: Machine) -> Ve
     gpus = sorted(machine.gpu_memory, reverse=True)
     if not gpus:
         return _fits(settings, machine, machine.memory, "memory")
-    a_copy = engine.tensor_parallel * engine.pipeline_parallel
-    if len(gpus) < (wanted := a_copy * engine.data_parallel):
+    wanted = engine.tensor_parallel * engine.pipeline_parallel
+    if len(gpus) < wanted:
         return Verdict(runs=False, reason=f"model.engine asks for {wanted} GPUs of {len(gpus)}")
-    return _fits(settings, machine, int(sum(gpus[:a_copy]) * engine.memory), "GPU memory")
+    return _fits(settings, machine, int(sum(gpus[:wanted]) * engine.memory), "GPU memory")
 
 
 def _fits(settings: config.Model, machine: Machine, room: int | None, what: str) -> Verdict:
-    """Whether a model that is loaded finds the room, in bytes, and its weights."""
+    """Whether a model that is loaded finds its weights, and the room, in bytes."""
+    if problem := machine.problems.get(settings.id or ""):
+        return Verdict(runs=False, reason=problem)
     needed = memory_needed(settings)
     if needed is not None and room is not None and needed > room:
         return Verdict(runs=False, reason=f"it needs more than the {gigabytes(room)} of {what}")
     if settings.asset is not None or settings.id in machine.weights:
         return Verdict(runs=True)
-    if settings.id is not None and is_folder(settings.id):
-        return Verdict(runs=False, reason=f"the folder {settings.id} is not there")
     if machine.offline:
         return Verdict(runs=False, reason="its weights are not here, and HF_HUB_OFFLINE is set")
     if settings.gated and not machine.hub_token:
@@ -212,11 +211,6 @@ def _gpu_memory() -> tuple[int, ...]:
     return tuple(int(line) << 20 for line in said.stdout.split() if line.isdigit())
 
 
-def is_folder(name: str) -> bool:
-    """Whether an id is a place on the disk, and no name on the hub."""
-    return name.startswith((".", "/", "~")) or name.count("/") > 1 or Path(name).is_dir()
-
-
 def _installed(module: str) -> bool:
     """Whether a module is there; of one inside a package that is not, `find_spec` only fails."""
     try:
@@ -225,9 +219,8 @@ def _installed(module: str) -> bool:
         return False
 
 
-def _on_disk(name: str) -> bool:
-    """Whether `name` is a folder, or the hub's cache holds weights of that id."""
-    if is_folder(name):
-        return Path(name).expanduser().is_dir()
+def _cached(name: str) -> bool:
+    """Whether the hub's cache holds the weights of that id, all of them."""
     folder = repo_folder_name(repo_id=name, repo_type="model")
-    return any(Path(constants.HF_HUB_CACHE, folder, "snapshots").glob("*/*.safetensors"))
+    snapshots = Path(constants.HF_HUB_CACHE, folder, "snapshots").glob("*/")
+    return any(lacking(snapshot) is None for snapshot in snapshots)

@@ -13,6 +13,7 @@ class Unopened:
 
     identity: Mapping[str, Json] = {}
     usage: Mapping[str, Json] = {}
+    context: int | None = None
 
     def prepare(self, request: Request) -> None:
         """Nothing is looked at."""

@@ -12,8 +12,9 @@ from trace.stats.precision import detectable_difference, half_width
 class Work:
     """What one model is asked. Tokens are estimates; `written` is the most that may be.
 
-    `price` is USD per million tokens (`input`, `output`); `here` says what is missing on this
-    machine to run the model, None if nothing is.
+    `price` is USD per million tokens (`input`, `output`); `max_requests` and `max_cost_usd` (USD)
+    are the budget of one command. `here` says why the model cannot be asked from this machine, None
+    if it can.
     """
 
     model: str
@@ -21,6 +22,8 @@ class Work:
     read: int
     written: int
     price: Mapping[str, float] | None = None
+    max_requests: int | None = None
+    max_cost_usd: float | None = None
     here: str | None = None
 
     @property
@@ -29,6 +32,17 @@ class Work:
         if self.price is None:
             return None
         return (self.read * self.price["input"] + self.written * self.price["output"]) / 1e6
+
+    @property
+    def stops(self) -> list[str]:
+        """The budgets that lie below what may be needed, as they are typed."""
+        requests, cost = self.max_requests, self.max_cost_usd
+        told = []
+        if requests is not None and requests < self.requests:
+            told.append(f"model.engine.max_requests={requests}")
+        if cost is not None and self.cost is not None and cost < self.cost:
+            told.append(f"model.engine.max_cost_usd={cost:g}")
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +67,11 @@ class Plan:
             )
             if work.cost is not None:
                 said.append(f"  {work.model}: at most about {work.cost:,.2f} USD")
+            for budget in work.stops:
+                said.append(
+                    f"  {work.model}: {budget} is less than that: the run may stop there, and the "
+                    "same command goes on"
+                )
             if work.here is not None:
                 said.append(f"  {work.model}: cannot run here: {work.here}")
         for name, n in self.arms.items():

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trace.records import Json
+from trace.tracking.files import write_json
 from trace.tracking.secrets import redact_command
 
 SCHEMA = 1
@@ -46,6 +47,16 @@ def provenance() -> dict[str, Json]:
 def completed(manifest: dict[str, Json]) -> dict[str, Json]:
     """The manifest of a run that ends now, on the hardware seen now (torch is loaded late)."""
     return {**manifest, "hardware": hardware(), "ended": now()}
+
+
+def write_manifest(folder: Path, manifest: dict[str, Json], *, fresh: bool) -> None:
+    """Writes the manifest of a run that ends now.
+
+    A repeat that made nothing (not `fresh`) leaves it: who made the completions, and when, stays.
+    """
+    path = folder / "manifest.json"
+    if fresh or not path.is_file():
+        write_json(path, completed(manifest))
 
 
 def now() -> str:

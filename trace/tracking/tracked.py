@@ -12,7 +12,8 @@ from trace import config
 from trace.records import Json
 from trace.tracking.files import write_json
 from trace.tracking.rundir import RunDir, open_run
-from trace.tracking.wandb_run import Tracker, track
+from trace.tracking.tracker import Tracker
+from trace.tracking.wandb_run import track
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,13 @@ from trace.config import Tracking
 from trace.errors import ConfigError
 from trace.records import Json
 from trace.tracking.files import safe_name
-from trace.tracking.flatten import columns, numbers_and_reasons
 from trace.tracking.secrets import redact
+from trace.tracking.tracker import Tracker, first_line
 
 INIT_SECONDS = 15.0
 """How long W&B may take to answer before a run goes on offline."""
 FINISH_SECONDS = 300.0
 """How long an upload may take at the end. What is left stays on disk for `wandb sync`."""
-MAX_ROWS = 10_000
-"""Rows of a table; W&B cuts longer ones."""
 
 AFTER_FAILURE = {"online": "tracked offline", "offline": "not tracked"}
 INSTEAD = {"online": "auto, which goes offline by itself", "offline": "disabled"}
@@ -30,95 +27,6 @@ INSTEAD = {"online": "auto, which goes offline by itself", "offline": "disabled"
 _log = logging.getLogger(__name__)
 _silent_hosts: dict[str, str] = {}
 """Those that did not answer, and why: asked once a process, not once a job."""
-
-
-class Tracker:
-    """Logs one job.
-
-    `where` says where it can be seen; None when it is not tracked. `gives_away` says whether
-    records and artefacts leave the machine. A failure of W&B is a warning and one of `failures`,
-    never the end of a job: everything is in the run directory.
-    """
-
-    def __init__(
-        self, run: Any, *, upload: str, online: bool, failures: Sequence[str] = ()
-    ) -> None:
-        self._run, self._upload = run, upload
-        self.gives_away = run is not None and online and upload == "all"
-        self.failures = list(failures)
-        self.where: str | None = None
-        if run is not None:
-            self.where = run.url if online else str(Path(run.dir).parent)
-
-    def metrics(self, metrics: Mapping[str, Json]) -> None:
-        """Logs every number of a `metrics.json` under a flat name, and the reasons of the nulls.
-
-        `{"tpr": {"value": 0.5, "low": 0.4, …}}` becomes `tpr`, `tpr_low` and so on.
-        """
-        if self._run is None:
-            return
-        with self._spared("metrics"):
-            numbers, reasons = numbers_and_reasons(metrics)
-            # A resumed run has its old summary: what stands there needs no second row of history.
-            # No step is given: W&B counts on by itself, and drops rows whose step goes back.
-            known = self._run.summary
-            if new := {name: n for name, n in numbers.items() if known.get(name) != n}:
-                self._run.log(new)
-            self._run.summary.update(reasons)
-
-    def table(self, name: str, rows: Sequence[Mapping[str, Json]]) -> None:
-        """Logs rows as a table of plain values, unless only metrics may be uploaded."""
-        if self._run is None or self._upload == "metrics" or not rows:
-            return
-        import wandb
-
-        if len(rows) > MAX_ROWS:
-            _log.warning("W&B: the table %s holds %d of %d rows", name, MAX_ROWS, len(rows))
-        with self._spared(name):
-            names, cells = columns([redact(row) for row in rows[:MAX_ROWS]])
-            self._run.log({safe_name(name): wandb.Table(columns=names, data=cells)})
-
-    def artifact(self, run_directory: Path) -> None:
-        """Logs the files of the run directory, unless only metrics may be uploaded.
-
-        Hidden files (the lock, unfinished ones) stay out.
-        """
-        if self._run is None or self._upload == "metrics":
-            return
-        import wandb
-
-        with self._spared("artifact"):
-            artifact = wandb.Artifact(safe_name(f"run-{self._run.id}"), type="run-directory")
-            for file in sorted(run_directory.rglob("*")):
-                inside = file.relative_to(run_directory)
-                if file.is_file() and not any(part.startswith(".") for part in inside.parts):
-                    artifact.add_file(str(file), name=inside.as_posix(), skip_cache=True)
-            self._run.log_artifact(artifact)
-
-    def finish(self, exit_code: int) -> None:
-        """Ends the run and waits for its upload, for a limited time."""
-        if self._run is None:
-            return
-        own = Path(self._run.dir).parent
-        with self._spared("the end of the run"):
-            self._run.finish(exit_code=exit_code)
-            if exit_code == 0:
-                for log in own.parent.glob(f"offline-run-*/run-{self._run.id}.wandb"):
-                    if log.parent != own:
-                        shutil.rmtree(log.parent)
-
-    @contextmanager
-    def _spared(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            failure = f"{what} could not be logged ({_first_line(error)})"
-            self.failures.append(redact(failure))
-            _log.warning(
-                "W&B: %s. `wandb sync --include-online %s` tries again.",
-                failure,
-                Path(self._run.dir).parent,
-            )
 
 
 @contextmanager
@@ -204,7 +112,7 @@ def _start(mode: str, arguments: Mapping[str, Any]) -> tuple[Any, bool, list[str
                 continue
             return _begin(way, arguments), way == "online", failures
         except Exception as error:  # whatever W&B raises: a job can do without it
-            problem = f"{host} cannot be used ({_first_line(error)})"
+            problem = f"{host} cannot be used ({first_line(error)})"
             with suppress(Exception):  # its service would hold on to the id of this attempt
                 wandb.teardown()
             if mode == "auto":
@@ -266,7 +174,3 @@ def _environment(folder: Path, mode: str) -> Iterator[None]:
 
 def _variables() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k.startswith("WANDB_")}
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

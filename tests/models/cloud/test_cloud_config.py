@@ -56,6 +56,7 @@ def test_a_file_makes_a_guard_that_its_family_reads(name: str) -> None:
         ("azure_content_safety", "model.api_key_env=12-key", "model.api_key_env"),
         ("azure_content_safety", "model.engine.timeout=0", "model.engine.timeout"),
         ("model_armor", "model.id=projects/p/templates/t", "model.id"),
+        ("model_armor", "model.revision=main", "model.revision"),
         ("model_armor", "+model.region=us-east-1", "model.region"),
     ],
 )
@@ -66,6 +67,16 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_key(
         typed(name, override)
     assert "12-key" not in str(caught.value)
     assert "word@" not in str(caught.value).replace("user:word@", "")
+
+
+def test_what_is_usual_is_said_of_this_engine_and_not_of_another() -> None:
+    for override, usual in (
+        ("concurrency=0", "16 is"),
+        ("timeout=0", "60 is"),
+        ("attempts=0", "8 is"),
+    ):
+        with pytest.raises(ConfigError, match=f"{usual} the default"):
+            typed("bedrock_guardrails", f"model.engine.{override}")
 
 
 @pytest.mark.parametrize(

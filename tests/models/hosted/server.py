@@ -31,6 +31,8 @@ class Server:
 
     fault: Callable[[str, int], str] = lambda prompt, attempt: ""
     latency: float = 0.0
+    work: float = 0.0
+    """Seconds of a single request; those under way at the same time slow each other down."""
     key: str = ""
     model: str = NAME
     fingerprint: str | None = None
@@ -82,6 +84,7 @@ class Server:
         self.most = max(self.most, self.now)
         try:
             await asyncio.sleep(self.latency)
+            await self._toil(reader)
             fault = self.fault(prompt, self.seen[prompt])
             if self.key and headers.get("authorization") != f"Bearer {self.key}":
                 fault = "401"
@@ -89,6 +92,12 @@ class Server:
             return await self._reply(writer, prompt, fault)
         finally:
             self.now -= 1
+
+    async def _toil(self, reader: asyncio.StreamReader) -> None:
+        done = 0.0
+        while done < self.work and not reader.at_eof():  # whoever asked may have given up
+            await asyncio.sleep(0.01)
+            done += 0.01 / self.now
 
     async def _reply(self, writer: asyncio.StreamWriter, prompt: str, fault: str) -> bool:
         if self.redirect:

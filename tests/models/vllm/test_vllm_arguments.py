@@ -34,12 +34,6 @@ def test_a_folder_of_that_name_is_not_the_package(
     assert not load.installed()
 
 
-def test_copies_of_the_model_are_sent_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "installed", lambda: True)
-    with pytest.raises(ConfigError, match=r"vllm serve MODEL --data-parallel-size 2.*base_url"):
-        VllmModel(settings(data_parallel=2)).prepare(ask("Hello"))
-
-
 def test_its_identity_is_that_of_the_weights_and_not_of_the_machine() -> None:
     vllm = make(settings().engine, settings()).identity
     hf = HfModel(

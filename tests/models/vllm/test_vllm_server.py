@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.models.vllm.help import ask, texts
@@ -64,9 +64,9 @@ def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
         if server.poll() is not None:
             break
         try:
-            if httpx.get(url, timeout=5).status_code == 200:
+            if httpx2.get(url, timeout=5).status_code == 200:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             pass
         time.sleep(0.5)
     pytest.fail(f"the server did not come up:\n{log.read_text(errors='replace')[-3000:]}")

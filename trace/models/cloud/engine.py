@@ -59,6 +59,11 @@ class CloudModel:
             )
         self.service.prepare()
 
+    @property
+    def context(self) -> None:
+        """Not told."""
+        return None
+
     def count_tokens(self, text: str) -> int:
         """An estimate by characters."""
         return estimated_tokens(text)
@@ -66,9 +71,7 @@ class CloudModel:
     def generate(
         self, requests: Sequence[Request], done: Mapping[str, Completion]
     ) -> Iterator[list[Completion]]:
-        """Yields what has come, in small batches and the order of arrival.
-
-        On Ctrl-C what had arrived is yielded before the interruption goes on.
+        """Yields what has come, in small batches and the order of arrival (`Dispatch.batches`).
 
         Raises:
             ConfigError: as for `prepare`.
@@ -99,15 +102,9 @@ class CloudModel:
         )
         with asyncio.Runner() as runner:
             try:
-                while made := runner.run(dispatch.next()):
-                    yield made
-            except KeyboardInterrupt:
-                if made := dispatch.harvest():
-                    yield made
-                raise
+                yield from dispatch.batches(runner)
             finally:
                 logger.info("%s: %s", self.settings.name, self.usage)
-                runner.run(dispatch.close())
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _jobs(self, missing: Sequence[tuple[Request, str]]) -> tuple[list[Job], list[Completion]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trace.models.hf import forward, prompts
+from trace.models.hf.likelihood import label_logprobs
 from trace.models.hf.prefixes import Prefixes
 from trace.models.hf.sampling import before_stop, ender, picker
 from trace.reasoning import CONTROL_MARKED, split_reasoning
@@ -52,6 +53,33 @@ def row_of(tokenizer: Any, request: Request, key: str, context: int, style: str)
     return replace(row, ids=ids, branches=answer.branches, room=context - len(ids) - longest + 1)
 
 
+def completion_of(
+    row: Row, ids: Sequence[int], tokenizer: Any, style: str, *, ended: bool
+) -> Completion:
+    """The completion of a row that was continued.
+
+    Args:
+        row: what was asked.
+        ids: the tokens that were written.
+        tokenizer: decodes them.
+        style: how reasoning is marked.
+        ended: whether the model ended its answer by itself, or at a stop.
+    """
+    # Where control tokens mark the reasoning, they are needed to split the text.
+    text = tokenizer.decode(ids, skip_special_tokens=style not in CONTROL_MARKED)
+    split = split_reasoning(text, style, opened=row.opened)
+    cut = before_stop(split, row.request.sampling.stop)
+    return Completion(
+        key=row.key,
+        text=split.answer if cut is None else cut,
+        reasoning=split.reasoning,
+        reasoning_closed=split.closed,
+        finish="stop" if ended or cut is not None else "length",
+        prompt_tokens=len(row.ids),
+        completion_tokens=len(ids),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Runner:
     """The loaded model and what all its rows share."""
@@ -85,7 +113,7 @@ class Runner:
             branches = batch[0].branches
             part = self._prefill(batch, spare=sum(len(branch) - 1 for branch in branches))
             likeliest = part.logits.argmax(-1).tolist()
-            logprobs = forward.label_logprobs(self.model, part, branches).tolist()
+            logprobs = label_logprobs(self.model, part, branches).tolist()
             for row, values, best in zip(batch, logprobs, likeliest, strict=True):
                 if not all(map(math.isfinite, values)):
                     out.append(Completion(key=row.key, finish="error", error=NOT_FINITE))
@@ -117,17 +145,4 @@ class Runner:
     def _completion(self, row: Row, ids: list[int]) -> Completion:
         if not ids:
             return Completion(key=row.key, finish="error", error=NOT_FINITE)
-        ended = ids[-1] in self.ends
-        # Where control tokens mark the reasoning, they are needed to split the text.
-        text = self.tokenizer.decode(ids, skip_special_tokens=self.style not in CONTROL_MARKED)
-        split = split_reasoning(text, self.style, opened=row.opened)
-        cut = before_stop(split, row.request.sampling.stop)
-        return Completion(
-            key=row.key,
-            text=split.answer if cut is None else cut,
-            reasoning=split.reasoning,
-            reasoning_closed=split.closed,
-            finish="stop" if ended or cut is not None else "length",
-            prompt_tokens=len(row.ids),
-            completion_tokens=len(ids),
-        )
+        return completion_of(row, ids, self.tokenizer, self.style, ended=ids[-1] in self.ends)

@@ -81,6 +81,11 @@ class HfModel:
         assert self.device
         quantisation(self.engine)
 
+    @property
+    def context(self) -> int:
+        """How many tokens a prompt and its answer may have together."""
+        return self.text.context
+
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without any template."""
         return self.text.count_tokens(text)

@@ -12,7 +12,7 @@ from typing import Any
 
 from trace import assets, config
 from trace.errors import ConfigError, TraceError
-from trace.models.runnable import is_folder
+from trace.models.folder import adapter, folder_problem
 from trace.records import Json, digest
 
 DESCRIPTION_FILES = ["*.json", "*.jinja", "tokenizer*", "*.model", "*.txt"]
@@ -25,38 +25,39 @@ class Source:
     settings: config.Model
 
     @property
-    def _local(self) -> Path | None:
-        path = Path(self.settings.id or "")
-        return path if self.settings.id and path.is_dir() else None
+    def local(self) -> bool:
+        """Whether the files lie on this machine; else the hub has them."""
+        return self.settings.asset is not None or config.is_folder(str(self.settings.id))
 
     @cached_property
     def folder(self) -> Path:
         """A folder that holds at least the config, the tokenizer and the chat template.
 
         Raises:
-            ConfigError: it is not there, holds an adapter, or weights in another format.
+            ConfigError: it is not there or not whole, holds an adapter, or weights in another
+                format.
         """
         if self.settings.asset:
             from trace.models.hf.gguf import safetensors_folder
 
             return safetensors_folder(self.settings.asset)
-        if self._local:
-            _refuse_adapter(self._local, str(self.settings.id))
-            _refuse_other_formats(self._local)
-            return self._local
-        if is_folder(str(self.settings.id)):
-            raise ConfigError(f"model.id={self.settings.id}: {_no_folder(str(self.settings.id))}")
+        name = str(self.settings.id)
+        if config.is_folder(name):
+            if problem := folder_problem(name):
+                raise ConfigError(problem)
+            return Path(name)
         with model_errors(self.settings):
             from huggingface_hub import snapshot_download
 
             folder = Path(
                 snapshot_download(
-                    str(self.settings.id),
+                    name,
                     revision=self.settings.revision,
                     allow_patterns=DESCRIPTION_FILES,
                 )
             )
-        _refuse_adapter(folder, str(self.settings.id))
+        if problem := adapter(folder):
+            raise ConfigError(f"model.id={name}: {problem}")
         return folder
 
     def identity(self) -> dict[str, Json]:
@@ -71,7 +72,7 @@ class Source:
             }
         files = sorted(p for p in self.folder.iterdir() if p.is_file())
         template = {p.name: _file_hash(p) for p in files if _is_text_side(p)}
-        if self._local:  # what it holds tells it from others, not where it lies
+        if self.local:  # what it holds tells it from others, not where it lies
             return {
                 "source": "local",
                 "revision": digest({p.name: _file_hash(p) for p in files}),
@@ -91,11 +92,10 @@ class Source:
         """
         from transformers import AutoModelForCausalLM
 
-        hub = not self.settings.asset and self._local is None
         with model_errors(self.settings):
             model, found = AutoModelForCausalLM.from_pretrained(
-                self.settings.id if hub else self.folder,
-                revision=self.folder.name if hub else None,
+                self.folder if self.local else self.settings.id,
+                revision=None if self.local else self.folder.name,
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
@@ -108,45 +108,6 @@ class Source:
                 "or the one that is meant for causal language modelling."
             )
         return model
-
-
-def _refuse_adapter(folder: Path, model: str) -> None:
-    if (folder / "adapter_config.json").is_file():
-        raise ConfigError(
-            f"model.id={model}: it holds an adapter, which would be left out. Merge it into its "
-            "base first (merge_and_unload of peft, then save_pretrained)."
-        )
-
-
-def _refuse_other_formats(folder: Path) -> None:
-    names = sorted(path.name for path in folder.iterdir())
-    other = [name for name in names if name.endswith((".bin", ".pt", ".pth", ".gguf"))]
-    if other and not any(name.endswith(".safetensors") for name in names):
-        raise ConfigError(
-            f"model.id={folder}: its weights are in {other[0]}, not in safetensors. "
-            f"{_formats(other[0])}"
-        )
-
-
-def _formats(name: str) -> str:
-    if name.endswith(".gguf"):
-        return (
-            "Serve it with llama.cpp and use model=openai_compatible, or give the folder of the "
-            "original weights."
-        )
-    return (
-        "Such files can run code when they are opened, so they never are. Convert them in a place "
-        "where that does no harm (save_pretrained writes safetensors)."
-    )
-
-
-def _no_folder(name: str) -> str:
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return f"a path is taken as it stands. Give model.id={path}."
-    if path.is_file():
-        return f"it is a file, not a folder. {_formats(name) if path.suffix == '.gguf' else ''}"
-    return "there is no such folder."
 
 
 def _is_text_side(path: Path) -> bool:

@@ -51,13 +51,18 @@ def _whole(content: Json) -> Json:
     return [{**part, "text": whole_characters(part["text"])} for part in content]
 
 
-def check_labels(settings: config.HostedModel, request: Request) -> None:
-    """Finds out whether the likelihood of the labels can be read from this server at all.
+def check_request(settings: config.HostedModel, request: Request) -> None:
+    """Finds out whether a server can be asked, and the likelihood of labels be read from it.
 
     Raises:
-        ConfigError: it reports no alternatives, or two labels begin with the same character, so
-            that a first token may belong to both.
+        ConfigError: the prompt is literal text; the server reports no alternatives; or two labels
+            begin with the same character, so that a first token may belong to both.
     """
+    if request.literal is not None:
+        raise ConfigError(
+            f"model.guard={settings.guard}: its prompt is literal text, which a chat server cannot "
+            "take. Use model/engine=hf or model/engine=vllm."
+        )
     if not request.labels:
         return
     if settings.logprobs < len(request.labels):

@@ -109,7 +109,7 @@ class Client:
             if type(error.__cause__).__name__ == "ConnectTimeout":
                 return Fault(kind="unreached", text=f"no connection. {TO_REACH}")
             text = f"no reply within model.engine.timeout={self.timeout:g} seconds"
-            return Fault(kind="failed", text=text, billed=True)
+            return Fault(kind="silent", text=text, billed=True)
         except openai.APIConnectionError as error:
             cause = error.__cause__
             text = f"{type(cause).__name__}: {cause}" if cause else str(error)

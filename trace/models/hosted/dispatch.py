@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trace.errors import TraceError
@@ -77,6 +77,23 @@ class Dispatch:
         self._given_up = 0
         self._refused = 0
         self._nothing = 0
+        self._silence = False
+
+    def batches(self, runner: asyncio.Runner) -> Iterator[list[Completion]]:
+        """Yields what `next` brings. The loop runs only while the next batch is waited for.
+
+        On Ctrl-C what had arrived is yielded before the interruption goes on. However it ends,
+        attempts under way are dropped.
+        """
+        try:
+            while made := runner.run(self.next()):
+                yield made
+        except KeyboardInterrupt:
+            if made := self.harvest():
+                yield made
+            raise
+        finally:
+            runner.run(self.close())
 
     async def next(self) -> list[Completion]:
         """The completions that have come since; at least one, or none once all jobs have ended.
@@ -176,6 +193,9 @@ class Dispatch:
             self._stop_run(f"the server asks to wait for {rest:.0f} seconds ({fault.text})")
         if fault.kind == "limited":
             self._ended("limited", rest, said="turned away")
+        elif fault.kind == "silent":
+            self._warn_of_silence(fault)
+            self._ended("limited", rest, said=f"no answer ({fault.text})")
         elif fault.kind in ("failed", "unreached"):
             self._ended("failed", rest, said=f"no answer ({fault.text})")
         else:  # the server is well, whatever it says
@@ -210,6 +230,16 @@ class Dispatch:
         if self.pace.resume > before + WORTH_SAYING and not self._stop:
             seconds = self.pace.resume - now
             logger.warning("%s: %s, waiting for %.0f seconds", self._place, said, seconds)
+
+    def _warn_of_silence(self, fault: Fault) -> None:
+        """Tells once what a server that is too slow costs: its time, and no end of tries."""
+        if not self._silence:
+            logger.warning(
+                "%s: %s, with %d requests under way. Going on with fewer at once; for a slow "
+                "server raise model.engine.timeout, or lower model.engine.concurrency.",
+                self._place, fault.text, self.pace.under_way,
+            )  # fmt: skip
+        self._silence = True
 
     def _try_again(self, job: Job) -> None:
         """Puts it back. The rest that a server asked for is everybody's: the pace keeps it."""

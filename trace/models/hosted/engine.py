@@ -8,9 +8,8 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from trace import config
-from trace.errors import ConfigError
 from trace.models.base import estimated_tokens
-from trace.models.hosted.body import body, check_labels
+from trace.models.hosted.body import body, check_request
 from trace.models.hosted.budget import Budget, worst_case
 from trace.models.hosted.client import Client, check_address, credential
 from trace.models.hosted.dispatch import Dispatch, Job
@@ -50,16 +49,16 @@ class OpenAIModel:
         """Looks at the address and for the key in the environment; the server is not asked.
 
         Raises:
-            ConfigError: they cannot be, the prompt is literal text, or labels have no likelihoods.
+            ConfigError: they cannot be, or the request is none for this server (`check_request`).
         """
         check_address(self.settings.base_url or "")
         credential(self.settings)
-        if request.literal is not None:
-            raise ConfigError(
-                f"model.guard={self.settings.guard}: its prompt is literal text, which a chat "
-                "server cannot take. Use model/engine=hf or model/engine=vllm."
-            )
-        check_labels(self.settings, request)
+        check_request(self.settings, request)
+
+    @property
+    def context(self) -> int | None:
+        """What the configuration says."""
+        return self.settings.context
 
     def count_tokens(self, text: str) -> int:
         """An estimate by characters: servers tell no tokens beforehand."""
@@ -68,10 +67,7 @@ class OpenAIModel:
     def generate(
         self, requests: Sequence[Request], done: Mapping[str, Completion]
     ) -> Iterator[list[Completion]]:
-        """Yields what has come, in small batches and the order of arrival.
-
-        The loop runs only while the next batch is waited for. On Ctrl-C what had arrived is yielded
-        before the interruption goes on.
+        """Yields what has come, in small batches and the order of arrival (`Dispatch.batches`).
 
         Raises:
             ConfigError: as for `prepare`.
@@ -96,15 +92,9 @@ class OpenAIModel:
         )
         with asyncio.Runner() as runner:
             try:
-                while made := runner.run(dispatch.next()):
-                    yield made
-            except KeyboardInterrupt:
-                if made := dispatch.harvest():
-                    yield made
-                raise
+                yield from dispatch.batches(runner)
             finally:
                 logger.info("%s: %s", self.settings.name, self.usage)
-                runner.run(dispatch.close())
                 runner.run(client.close())
 
     def _keyed(
@@ -113,7 +103,7 @@ class OpenAIModel:
         for request in requests:
             key = request.key(self.identity)
             if key not in done:
-                check_labels(self.settings, request)
+                check_request(self.settings, request)
                 yield request, key
 
     def _new_budget(self) -> Budget:

@@ -41,16 +41,18 @@ _LONGEST_QUOTE = 300
 class Fault:
     """One attempt that brought no answer.
 
-    `kind` says what follows. `limited`: tried again, and everybody slows down. `failed`: silence, a
-    broken connection or a server error: tried again. `unreached`: no connection came about: tried
-    again. `malformed`: a reply that holds no answer: tried again. `refused`: this request is not
-    tried again. `fatal`: the run stops, since every other request would meet the same.
+    `kind` says what follows. `limited`: tried again, and everybody slows down. `silent`: no reply
+    in time; likewise, since a server that many ask at once may be too slow for all of them.
+    `failed`: a broken connection or a server error: tried again. `unreached`: no connection came
+    about: tried again. `malformed`: a reply that holds no answer: tried again. `refused`: this
+    request is not tried again. `fatal`: the run stops, since every other request would meet the
+    same.
 
     `billed` is whether the provider may charge for the attempt all the same. `retry_after` is the
     rest it asks for, in seconds.
     """
 
-    kind: Literal["limited", "failed", "unreached", "malformed", "refused", "fatal"]
+    kind: Literal["limited", "silent", "failed", "unreached", "malformed", "refused", "fatal"]
     text: str
     billed: bool = False
     retry_after: float | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Outcome: TypeAlias = Literal["answered", "limited", "failed"]
-"""`limited`: the server asks for fewer requests; `failed`: it is silent or broken."""
+"""`limited`: the server asks for fewer, or is too slow for so many; `failed`: it is broken."""
 
 BEGIN = 4
 """Requests that are begun before anything is known of the server."""

@@ -3,7 +3,7 @@
 A server reports the most likely alternatives of each token it wrote, and cannot be asked about the
 rest of a label it did not write. So what is read is this: at the place where the model has written
 the prefix (`{"verdict": "`, by itself), the probability that the next token begins a label. The
-labels begin with different characters (`body.check_labels`), hence a token belongs to one label at
+labels begin with different characters (`body.check_request`), hence a token belongs to one label at
 most. This is what decoding restricted to the labels would choose by. It is not the likelihood of
 the whole label, which it can only exceed, so it is compared with that of other engines with care.
 """

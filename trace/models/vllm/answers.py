@@ -6,11 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from trace.models.hf.answers import NOT_FINITE, Row
-from trace.models.hf.sampling import before_stop
+from trace.models.hf.answers import NOT_FINITE, Row, completion_of
 from trace.models.vllm.labels import Tokens, forks, summed
 from trace.models.vllm.scheduler import Ask
-from trace.reasoning import CONTROL_MARKED, split_reasoning
 from trace.records import Completion, LabelScore
 
 
@@ -65,20 +63,8 @@ def written(row: Row, output: Any, tokenizer: Any, style: str) -> Completion:
     if output.finish_reason not in ("stop", "length"):
         error = f"vllm ended the request: {output.finish_reason}"
         return Completion(key=row.key, finish="error", error=error)
-    ids = list(output.token_ids)
-    # Where control tokens mark the reasoning, they are needed to split the text.
-    text = tokenizer.decode(ids, skip_special_tokens=style not in CONTROL_MARKED)
-    split = split_reasoning(text, style, opened=row.opened)
-    cut = before_stop(split, row.request.sampling.stop)
-    return Completion(
-        key=row.key,
-        text=split.answer if cut is None else cut,
-        reasoning=split.reasoning,
-        reasoning_closed=split.closed,
-        finish="stop" if output.finish_reason == "stop" or cut is not None else "length",
-        prompt_tokens=len(row.ids),
-        completion_tokens=len(ids),
-    )
+    ended = output.finish_reason == "stop"
+    return completion_of(row, list(output.token_ids), tokenizer, style, ended=ended)
 
 
 def fork_of(row: Row, number: int, output: Any) -> tuple[Tokens, dict[int, float]]:

@@ -48,8 +48,13 @@ class VllmModel:
 
     def prepare(self, request: Request) -> None:
         """Looks for vLLM, loads the tokenizer, and renders the request."""
-        load.check_engine(self.engine)
+        load.check_installed()
         self.text.rows([request], [""])
+
+    @property
+    def context(self) -> int:
+        """How many tokens a prompt and its answer may have together."""
+        return self.text.context
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the text has, without any template."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from pathlib import Path
 from typing import Any
 
 from trace import config
@@ -29,19 +28,12 @@ def installed() -> bool:
     return spec is not None and spec.origin is not None
 
 
-def check_engine(engine: config.VllmEngine) -> None:
-    """Finds out, without importing it, whether vLLM can run with these settings.
+def check_installed() -> None:
+    """Finds out, without importing it, whether vLLM is there.
 
     Raises:
-        ConfigError: it is not installed, or several copies of the model are asked for.
+        ConfigError: it is not installed.
     """
-    if engine.data_parallel > 1:
-        raise ConfigError(
-            f"model.engine.data_parallel={engine.data_parallel}: vLLM keeps several copies of a "
-            "model behind its server only, not in one process. Start `vllm serve MODEL "
-            f"--data-parallel-size {engine.data_parallel}` and use model=openai_compatible "
-            "model.base_url=http://127.0.0.1:8000/v1 model.id=MODEL."
-        )
     if not installed():
         raise ConfigError(
             "model/engine=vllm: the package vllm is not installed. On a GPU machine: "
@@ -62,13 +54,11 @@ def engine_args(engine: config.VllmEngine, source: Source, context: int) -> Any:
     from vllm import EngineArgs
     from vllm.platforms import current_platform
 
-    settings = source.settings
-    here = bool(settings.asset) or Path(str(settings.id)).is_dir()
     on_cpu = current_platform.is_cpu()
     return EngineArgs(
-        model=str(source.folder) if here else str(settings.id),
-        revision=None if here else source.folder.name,
-        tokenizer_revision=None if here else source.folder.name,
+        model=str(source.folder if source.local else source.settings.id),
+        revision=None if source.local else source.folder.name,
+        tokenizer_revision=None if source.local else source.folder.name,
         trust_remote_code=False,
         dtype=engine.dtype,
         quantization=engine.quantisation,
