@@ -6,13 +6,14 @@ import dataclasses
 import errno
 import re
 from collections.abc import Iterator
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from trace import config
+from trace.config.benchmarks import MODEL_PANELS
 from trace.errors import TraceError
 
 _OF_THE_DISK = {
@@ -58,6 +59,11 @@ def explain(error: BaseException) -> str | None:
         return f"{' '.join(str(error).split())}. Correct the file in conf/."
     if isinstance(error, ValueError) and "Config group override must be" in str(error):
         return "a group cannot be null here. Leave it out, or choose one of its files."
+    if isinstance(error, AssertionError) and str(error) == "Unexpected type: None":
+        return (
+            "a key is set inside a group that is null. Choose the group first: judges=panel, for "
+            "a key that begins with judges."
+        )
     if not isinstance(error, HydraException | OmegaConfBaseException):
         return None
     texts = [
@@ -67,6 +73,8 @@ def explain(error: BaseException) -> str | None:
         if match := re.search(r"Could not override '([^']+)'", text):
             key = match[1]
             if any(t.startswith("Key ") or "not in struct" in t for t in texts[1:] or texts):
+                if key.rpartition(".")[0] in MODEL_PANELS:
+                    return f"{key}: nobody has that seat. Add somebody: +model@{key}=MODEL."
                 return f"{key}: no such key{config.nearest(key, list(known_keys()))}"
     if twice := re.search(r"(\S+) appears more than once", texts[0]):
         return f"{twice[1].removeprefix('schema/')}: is chosen twice. Leave one out."
@@ -106,7 +114,7 @@ def _missing(error: MissingConfigException) -> str:
 
 def known_keys(cls: type = config.Root, at: str = "") -> Iterator[str]:
     """Every key of the typed configuration, those of all subclasses too."""
-    for kind in (cls, *cls.__subclasses__()):
+    for kind in _kinds(cls):
         hints = get_type_hints(kind)
         for field in dataclasses.fields(kind):
             path = f"{at}{field.name}"
@@ -114,3 +122,9 @@ def known_keys(cls: type = config.Root, at: str = "") -> Iterator[str]:
             for hint in (hints[field.name], *get_args(hints[field.name])):
                 if dataclasses.is_dataclass(hint) and isinstance(hint, type):
                     yield from known_keys(hint, f"{path}.")
+
+
+def _kinds(cls: type[Any]) -> Iterator[type[Any]]:
+    yield cls
+    for kind in cls.__subclasses__():
+        yield from _kinds(kind)

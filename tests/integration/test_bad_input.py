@@ -34,6 +34,7 @@ def refused(door: Door, tmp_path: Path, *arguments: str) -> str:
         ("benchmark=tracesfe", "Did you mean tracesafe?"),
         ("model=smolm2", "Did you mean smollm2?"),
         ("protocol=fin", "Did you mean fine"),
+        ("judges.models.a=smollm2", "judges=panel"),
         ("limt=3", "Did you mean limit?"),
         ("+limt=3", "Did you mean limit?"),
         ("benchmark.pth=x", "Did you mean benchmark.path or"),

@@ -110,6 +110,8 @@ def test_verdicts_are_counted_once_for_each_category_and_for_each_unmapped_code(
         unsafe("S1", "S12", "S12"),
         unsafe(),
         Verdict(status="ok", label="Safe"),
+        Verdict(status="ok", label="Safe", categories=("S1", "S12")),  # what it is about
+        Verdict(status="unparsable", categories=("S1",)),
         None,
     ]
     found = count_mapped("llama_guard_3", said)

@@ -29,14 +29,14 @@ def dataset(*ids: str) -> Dataset:
     )
 
 
-def settings(exclusions: Path | None = None, labelled: Path | None = None) -> Any:
+def settings(exclusions: Path | None = None, labelled: Path | None = None, part: Any = None) -> Any:
     return SimpleNamespace(
         judges=SimpleNamespace(
             models={"a": None, "b": None}, exclusions=exclusions and str(exclusions)
         ),
         scoring=SimpleNamespace(labelled=labelled and str(labelled)),
         benchmark=None,
-        condition=None,
+        condition=SimpleNamespace(part=part),
         seed=0,
     )
 
@@ -63,6 +63,26 @@ def test_both_files_are_read_and_hashed(tmp_path: Path) -> None:
     }
     assert "a 1, b 1." in found.notes[0]  # of the samples that were drawn
     assert "1 of 2 samples" in found.notes[1]
+
+
+def test_a_label_is_that_of_the_part_it_names(tmp_path: Path) -> None:
+    human = tmp_path / "h.jsonl"
+    rows = [
+        {"id": "x", "part": "prompt", "label": "unsafe"},
+        {"id": "x", "part": "response", "label": "safe"},
+        {"id": "no reasoning", "part": "reasoning", "label": "safe"},
+    ]
+    human.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_beside(settings(labelled=human, part="prompt"), dataset("x")).unsafe == {"x": True}
+    assert read_beside(settings(labelled=human, part="response"), dataset("x")).unsafe == {
+        "x": False
+    }
+    with pytest.raises(DataError, match="line 3: no sample is named"):
+        read_beside(settings(labelled=human, part="reasoning"), dataset("x"))
+    for wrong in ({}, {"part": "answer"}):
+        human.write_text(json.dumps({"id": "x", "label": "safe"} | wrong))
+        with pytest.raises(DataError, match=r'line 1: .*Add "part", one of prompt, reasoning'):
+            read_beside(settings(labelled=human, part="prompt"), dataset("x"))
 
 
 def test_without_files_nothing_is_said() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from trace.benchmarks.evidence import samples
 from trace.benchmarks.evidence.triple import COMPONENTS, Triple
 from trace.models import mock
 from trace.records import Completion, Request
+from trace.tasks import evidence_stages
 from trace.tracking.files import read_jsonl
 
 BUILD = ("task=build", "benchmark=evidence", "limit=5")
@@ -115,9 +117,7 @@ def test_every_answer_is_a_triple_or_counted(built: Ran) -> None:
     prompts, inferred = lines(built.folder, "prompts.jsonl"), lines(built.folder, "inferred.jsonl")
     assert len(inferred) == len(prompts)
     invalid = Counter(line["invalid"] for line in inferred)
-    for place, reason in enumerate(
-        (None, None, "reasoning not closed", "no response", "no reasoning")
-    ):
+    for place, reason in enumerate((None, None, "trace not closed", "no response", "no trace")):
         dealt = [line["invalid"] for line in inferred[place::5]]
         assert set(dealt) == {reason}
     queue, frozen = lines(built.folder, "queue.jsonl"), lines(built.folder, "dataset.jsonl")
@@ -153,13 +153,13 @@ def test_the_sums_are_those_of_the_files_and_the_card_says_what_they_hold(built:
     for name, sha256 in sums.items():
         assert hashlib.sha256((built.folder / name).read_bytes()).hexdigest() == sha256
     card = (built.folder / "card.md").read_text("utf-8")
-    words = ["CC BY-NC-SA 4.0", "ODC-BY", "Limits", "reasoning not closed", "RisksInvolvingMinors",
-             "Safety from prompt to reasoning to response", "Agreement of the annotators",
+    words = ["CC BY-NC-SA 4.0", "ODC-BY", "Limits", "trace not closed", "RisksInvolvingMinors",
+             "Safety from prompt to trace to response", "Agreement of the annotators",
              "Not in the text", "evaluates safety"]  # fmt: skip
     for word in words:
         assert word in card, word
     assert built.out.count("Left out") == 1
-    assert "Safety from prompt to reasoning to response" in " ".join(built.out.split())
+    assert "Safety from prompt to trace to response" in " ".join(built.out.split())
 
 
 def test_invented_quotes_are_counted_by_annotator_and_never_become_evidence(built: Ran) -> None:
@@ -321,7 +321,7 @@ def test_a_set_without_a_triple_is_refused_and_says_what_became_of_the_answers(
                "benchmark.builder.min_valid=2")  # fmt: skip
     assert ran.status == 2
     assert "no triple can be frozen" in ran.err
-    assert "reasoning not closed" in ran.err
+    assert "trace not closed" in ran.err
     assert "too few valid votes" in ran.err
     assert "unparsable by gemma3_270m" in ran.err
     (folder,) = (tmp_path / "outputs/runs/evidence/build").iterdir()
@@ -423,6 +423,28 @@ def test_a_dry_run_opens_no_model_and_says_what_is_asked(door: Door, tmp_path: P
     curating = door(*BUILD, "stage=curate", "dry_run=true").out
     assert "requests" not in curating
     assert not (tmp_path / "outputs").exists()
+
+
+def test_a_dry_run_counts_what_every_respondent_makes_for_the_annotators(door: Door) -> None:
+    second = ["+model@benchmark.builder.respondents.second=smollm2"]
+
+    def asked(*words: str) -> tuple[int, int]:
+        out = door(*BUILD, "dry_run=true", *words).out
+        (line,) = re.findall(r"annotators\.gemma3_270m\): ([\d,]+) req.*?([\d,]+) to write", out)
+        return int(line[0].replace(",", "")), int(line[1].replace(",", ""))
+
+    one, two = asked(), asked(*second)
+    assert two == (2 * one[0], 2 * one[1])
+
+
+def test_other_marked_words_make_another_set(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [*BUILD, *mocks(tmp_path / "r"), "stage=infer"]
+    before = door(*words).folder
+    assert door(*words).folder == before
+    monkeypatch.setitem(evidence_stages.RULE_HASHES, "marked_words", "other")
+    assert door(*words).folder != before
 
 
 def test_an_abliterated_respondent_takes_part_without_a_word(door: Door, tmp_path: Path) -> None:

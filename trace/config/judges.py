@@ -36,6 +36,12 @@ class Judges:
             "has no judge",
             "Choose a panel, judges=local, or add one: +model@judges.models.NAME=MODEL.",
         )
+        check(
+            bool(self.name.strip()) and self.name not in self.models,
+            "judges.name",
+            f"{self.name!r} is the name of one of its judges" if self.name.strip() else "is empty",
+            "The panel and its judges stand in one table: name them differently.",
+        )
         check_choice("judges.rule", self.rule, get_args(Voting))
         check_choice("judges.ties", self.ties, get_args(Ties))
         check(

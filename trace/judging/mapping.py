@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from trace.judging.labels import fold
+from trace.judging.labels import UNSAFE, fold
 from trace.records import Json, Verdict
 
 TAXONOMY_NAME = "evidence"
@@ -218,6 +218,8 @@ def mapped(family: str, codes: Sequence[str]) -> Mapped:
 def count_mapped(family: str, verdicts: Sequence[Verdict | None]) -> dict[str, Json]:
     """How often a guard named each category, and which codes led to none.
 
+    Only unsafe verdicts count: a code beside a safe one says what the text is about.
+
     Args:
         family: of the guard.
         verdicts: its own; None is one that is set aside.
@@ -225,9 +227,9 @@ def count_mapped(family: str, verdicts: Sequence[Verdict | None]) -> dict[str, J
     Returns:
         `mapping`: complete or partial; `categories` and `unmapped`: name -> verdicts.
     """
-    all_of_them = [mapped(family, v.categories) for v in verdicts if v is not None]
-    named = Counter(category for one in all_of_them for category in one.categories)
-    lost = Counter(code for one in all_of_them for code in dict.fromkeys(one.unmapped))
+    unsafe = [mapped(family, v.categories) for v in verdicts if v and v.label == UNSAFE.name]
+    named = Counter(category for one in unsafe for category in one.categories)
+    lost = Counter(code for one in unsafe for code in dict.fromkeys(one.unmapped))
     return {
         "mapping": extent(family),
         "categories": {category: named[category] for category in CATEGORIES},

@@ -19,14 +19,16 @@ from trace.tasks.hearing import Heard, Hearing, identity_hash
 class Sitting:
     """What the judges said of every question, and the verdict that is scored.
 
-    `titles` are the judges' names in a table; `excluded` maps a sample to the judges whose vote on
-    it is set aside.
+    `others` are what the verdicts come to where answers are read otherwise. `identities` hash what
+    tells each judge from others, `titles` are their names in a table; `excluded` maps a sample to
+    the judges whose vote on it is set aside.
     """
 
     heard: Mapping[str, Heard]
     verdicts: Sequence[Verdict]
-    identities: Mapping[str, Json]
+    identities: Mapping[str, str]
     titles: Mapping[str, str]
+    others: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
     excluded: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
@@ -53,7 +55,6 @@ class Sitting:
 
     def records(self, settings: config.Root) -> list[Record]:
         """One record a question."""
-        hashes = {name: identity_hash(self.identities[name]) for name in self.heard}
         return [
             Record(
                 id=asked.sample.id,
@@ -63,7 +64,7 @@ class Sitting:
                 verdict=verdict,
                 judges={name: heard.verdicts[i] for name, heard in self.heard.items()},
                 answers={name: heard.answers[i] for name, heard in self.heard.items()},
-                identities=hashes,
+                identities=self.identities,
                 excluded=self.excluded.get(asked.sample.id, frozenset()),
                 cluster=asked.sample.cluster,
                 epoch=asked.epoch,
@@ -82,7 +83,7 @@ class Bench:
         judges = {settings.model.name: settings.model} if self.panel is None else self.panel.models
         self.hearings = {name: Hearing(settings, dataset, j, name) for name, j in judges.items()}
         self.labels: LabelSet = label_set(settings.protocol.answers, dataset.taxonomy)
-        self._identities: dict[str, Json] = {}
+        self._identities: dict[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -100,15 +101,26 @@ class Bench:
         Raises:
             TraceError: one of them cannot be asked at all. Nothing has been written yet.
         """
+        models: dict[str, Json] = {}
         prompts: dict[str, str] = {}
         notes: list[str] = []
         for name, hearing in self.hearings.items():
-            self._identities[name], prompts[name], said = hearing.introduce()
+            models[name], prompts[name], said = hearing.introduce()
+            guard = hearing.judge.guard
+            self._identities[name] = identity_hash(models[name], prompts[name], guard)
             notes += (note for note in said if note not in notes)
         if self.panel is None:
-            (identity,), (prompt,) = self._identities.values(), prompts.values()
-            return identity, prompt, tuple(notes)
-        return dict(self._identities), digest(prompts), tuple(notes)
+            (model,), (prompt,) = models.values(), prompts.values()
+            return model, prompt, tuple(notes)
+        return models, digest(prompts), tuple(notes)
+
+    def facing(self, dataset: Dataset) -> Bench:
+        """The same judges, introduced already, before other samples of the same kind."""
+        made = Bench(self.settings, dataset)
+        made._identities = self._identities
+        for name, hearing in made.hearings.items():
+            hearing.marks = self.hearings[name].marks
+        return made
 
     def sit(self, excluded: Mapping[str, frozenset[str]]) -> Sitting:
         """Hears one judge after the other, and combines what they say.
@@ -117,32 +129,42 @@ class Bench:
             excluded: sample -> judges of a panel that are asked, but have no vote on it.
         """
         heard = {name: hearing.hear() for name, hearing in self.hearings.items()}
-        titles = {name: hearing.title for name, hearing in self.hearings.items()}
+        asked = next(iter(heard.values())).asked
+
+        def verdicts(reading: str | None) -> Sequence[Verdict]:
+            """Of the judges together; one whose answers have no such reading says the same."""
+            said = {
+                name: one.verdicts if reading is None else one.others.get(reading, one.verdicts)
+                for name, one in heard.items()
+            }
+            return self._combined(asked, said, excluded)
+
         return Sitting(
             heard=heard,
-            verdicts=self._combined(heard, excluded),
+            verdicts=verdicts(None),
+            others={r: verdicts(r) for r in sorted({r for h in heard.values() for r in h.others})},
             identities=self._identities,
-            titles=titles,
+            titles={name: hearing.title for name, hearing in self.hearings.items()},
             excluded=excluded,
         )
 
     def _combined(
-        self, heard: Mapping[str, Heard], excluded: Mapping[str, frozenset[str]]
-    ) -> list[Verdict]:
-        first, *_ = heard.values()
+        self,
+        asked: Sequence[Asked],
+        said: Mapping[str, Sequence[Verdict]],
+        excluded: Mapping[str, frozenset[str]],
+    ) -> Sequence[Verdict]:
         if self._rule is None:
-            return first.verdicts
-        names = list(heard)
+            (alone,) = said.values()
+            return alone
         return [
             combined(
-                dict(zip(names, votes, strict=True)),
+                dict(zip(said, votes, strict=True)),
                 self._rule,
                 self.labels.negative,
-                excluded.get(asked.sample.id, ()),
+                excluded.get(one.sample.id, ()),
             )
-            for asked, *votes in zip(
-                first.asked, *(one.verdicts for one in heard.values()), strict=True
-            )
+            for one, *votes in zip(asked, *said.values(), strict=True)
         ]
 
     @cached_property

@@ -7,14 +7,18 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
+from trace.config.groups import Part
 from trace.errors import DataError
+from trace.records import Json
 from trace.tracking.files import numbered_jsonl
 
 LABELS = ("safe", "unsafe")
+PARTS = get_args(Part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,8 @@ class Beside:
 def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
     """Reads both files, as far as the configuration names them.
 
-    With `limit`, they may speak of samples that were not drawn.
+    With `limit`, they may speak of samples that were not drawn. Where the condition picks the part
+    of a sample that is judged, each label says of which it is, and those of others are left out.
 
     Raises:
         DataError: a line is not of the form, or names a judge or a sample that there is not.
@@ -56,7 +61,7 @@ def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
         path = Path(settings.scoring.labelled).expanduser()
         origin["labelled"] = _sha256(path)
         rows = _Rows("scoring.labelled", path, "label", LABELS)
-        labels = dict(rows.read(settings, drawn, repeats=False))
+        labels = dict(rows.read(settings, drawn, repeats=False, part=settings.condition.part))
         unsafe = {id_: label == "unsafe" for id_, label in labels.items()}
         n = len(drawn & labels.keys())
         notes.append(f"scoring.labelled: humans labelled {n} of {len(drawn)} samples.")
@@ -90,14 +95,24 @@ class _Rows:
     choices: tuple[str, ...]
 
     def read(
-        self, settings: config.Root, drawn: Collection[str], *, repeats: bool
+        self,
+        settings: config.Root,
+        drawn: Collection[str],
+        *,
+        repeats: bool,
+        part: str | None = None,
     ) -> Iterator[tuple[str, str]]:
-        """Each id with its choice. `repeats`: an id may stand on several lines."""
+        """Each id with its choice. `repeats`: an id may stand on several lines.
+
+        With a `part` every line names one, and those of other parts are left out.
+        """
         known, whole = drawn, False
         seen: dict[object, int] = {}
         for number, row in numbered_jsonl(self.path):
             place = f"{self.key}: {self.path}, line {number}"
             id_, said = self._pair(row, place)
+            if part is not None and self._part(row, place) != part:
+                continue
             if id_ not in known and not whole:  # it may not have been drawn
                 known, whole = _all_ids(settings), True
             if id_ not in known:
@@ -112,6 +127,14 @@ class _Rows:
                 )
             seen[entry] = number
             yield id_, said
+
+    def _part(self, row: Mapping[str, Json], place: str) -> Json:
+        if row.get("part") not in PARTS:
+            raise DataError(
+                f'{place}: does not say which part of the sample it is about. Add "part", '
+                f"one of {', '.join(PARTS)}."
+            )
+        return row["part"]
 
     def _pair(self, row: object, place: str) -> tuple[str, str]:
         id_, said = (

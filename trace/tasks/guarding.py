@@ -9,7 +9,7 @@ from functools import cached_property
 from trace import config
 from trace.errors import ConfigError, UnsupportedError
 from trace.judging.guards.base import Fit, Guard, Question, Reading, Target
-from trace.judging.guards.text import WORD_JOINER
+from trace.judging.guards.text import WORD_JOINER, neutralised
 from trace.judging.targets import conversation
 from trace.records import Completion, Json, Request, Sample, Sampling, Verdict, digest
 from trace.tasks.verification import SENTINEL
@@ -30,8 +30,9 @@ class Guarding:
 
     @property
     def prompt_hash(self) -> str:
-        """Identifies the guard's prompt: what it asks about a fixed conversation."""
-        return digest([_plain(q) for q in self.guard.questions(SENTINEL)])
+        """Identifies the guard's prompts, of a response and of a prompt alone, on fixed texts."""
+        asked = [self.guard.questions(judged) for judged in (SENTINEL, SENTINEL.prompt)]
+        return digest([[_plain(q) for q in questions] for questions in asked])
 
     def check(self, settings: config.Root) -> None:
         """Finds out whether the guard can answer what a configuration asks.
@@ -53,7 +54,8 @@ class Guarding:
             )
         if protocol.definitions:
             raise UnsupportedError(
-                f"{name} is asked by its own policy: protocol={protocol.name} is left out"
+                f"{name} is asked by its own policy: protocol={protocol.name} is left out, "
+                "protocol=binary is what it answers"
             )
         if protocol.variant != "plain":
             raise UnsupportedError(
@@ -98,7 +100,8 @@ class Guarding:
             )
             for question in self.guard.questions(judged)
         ]
-        if _squeezed(judged.assistant or judged.user) not in _squeezed(
+        shown = judged.user if judged.assistant is None else judged.assistant
+        if _squeezed(shown) not in _squeezed(
             "".join(text for request in asked for text in request.texts)
         ):
             raise ConfigError(
@@ -121,9 +124,10 @@ def _plain(question: Question) -> dict[str, Json]:
         "args": dict(question.template_args),
         "prefix": question.prefix,
         "labels": list(question.labels),
+        "tokens": question.max_new_tokens,
     }
 
 
 def _squeezed(text: str) -> str:
-    """Without blanks, and without the joiners that break up control tokens."""
-    return "".join(text.split()).replace(WORD_JOINER, "")
+    """As a guard is shown it, without blanks and the joiners that break up control tokens."""
+    return "".join(neutralised(text, ()).split()).replace(WORD_JOINER, "")

@@ -52,17 +52,23 @@ class Hearing:
 
     def _interview(self) -> Interview:
         if self._open is None:
+            # What a guard cannot do is said before its weights are looked for.
+            _ = Interview(self.settings, self.dataset, Unopened(), self.judge).guarding
             model = open_model(self.judge)
             asked = Interview(self.settings, self.dataset, model, self.judge)
             self._open = asked.under_condition()
         return self._open
 
     def questions(self) -> list[Request]:
-        """What would be asked; no model is opened but a mock, whose answers are planted."""
+        """What would be asked, equal requests once, as `complete` asks them.
+
+        No model is opened but a mock, whose answers are planted.
+        """
         mock = isinstance(self.judge, config.MockModel)
         model = open_model(self.judge) if mock else Unopened()
         asked = Interview(self.settings, self.dataset, model, self.judge)
-        return asked.under_condition().requests
+        requests = asked.under_condition().requests
+        return list({request.key({}): request for request in requests}.values())
 
     def introduce(self) -> tuple[dict[str, Json], str, tuple[str, ...]]:
         """What identifies the judge and its prompt, and what has to be said of both.
@@ -125,11 +131,17 @@ class Hearing:
         if self.judge.rule not in rules:
             raise ConfigError(
                 f"judges.models: {self.settings.benchmark.name} has no rule {self.judge.rule!r}. "
-                f"It has {', '.join(rules) or 'none'}."
+                f"It has {', '.join(rules) or 'none'}. Another panel needs none, as judges=panel."
             )
         return rules[self.judge.rule]
 
 
-def identity_hash(identity: Mapping[str, Json]) -> str:
-    """Sixteen digits that stand for a judge's model in a record."""
-    return digest(dict(identity))[:16]
+def identity_hash(identity: Json, prompt: str, guard: str | None) -> str:
+    """Sixteen digits that stand for a judge in a record: its model, how it is asked, who reads.
+
+    Args:
+        identity: of the model, as `Hearing.introduce` gives it.
+        prompt: the hash of the prompt, from there too.
+        guard: the family, which may also hold a threshold; None for a judge that is no guard.
+    """
+    return digest({"model": identity, "prompt": prompt, "guard": guard})[:16]

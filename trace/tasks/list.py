@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.utils import create_config_search_path
@@ -42,18 +42,22 @@ WRAPPED = ("Model", "Engine", "Licence")
 LONGEST = 20
 """A longer name is folded."""
 
+Told: TypeAlias = config.Model | DictConfig
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A file of conf/model.
 
-    `settings` is None where it makes no model by itself: `problem` then says why. `engine` is there
-    too if only something is missing that a user gives, as in model=hf; else the file is broken.
+    `settings` is None where it makes no model by itself: `problem` then says why. `engine` and
+    `told`, what the file says of the model, are there too if only something is missing that a user
+    gives, as in model=hf; else the file is broken.
     """
 
     name: str
     settings: config.Model | None = None
     engine: config.Engine | None = None
+    told: Told | None = None
     problem: str = ""
 
 
@@ -71,9 +75,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
     table.columns[0].width = min(max(map(len, (entry.name for entry in entries))), LONGEST)
     console = Console(highlight=False)
     console.print(table)
-    guards = [e.settings for e in entries if e.settings is not None and e.settings.guard]
+    families = {e.name: e.told.guard for e in entries if e.told is not None and e.told.guard}
     console.print()
-    console.print(guards_grid(guards).terminal())
+    console.print(guards_grid(families).terminal())
 
 
 def plan(settings: config.Root) -> Plan:
@@ -124,9 +128,10 @@ def entry(name: str, node: DictConfig) -> Entry:
         of_the_user = root.model.id is None and root.model.asset is None
         engine = OmegaConf.to_object(root.model.engine) if of_the_user else None
         assert engine is None or isinstance(engine, config.Engine)
-        return Entry(name=name, engine=engine, problem=str(error))
+        told = root.model if of_the_user else None
+        return Entry(name=name, engine=engine, told=told, problem=str(error))
     assert isinstance(settings, config.Model)
-    return Entry(name=name, settings=settings, engine=settings.engine)
+    return Entry(name=name, settings=settings, engine=settings.engine, told=settings)
 
 
 def one_line(error: Exception) -> str:
@@ -180,33 +185,33 @@ def _engine(entry: Entry) -> tuple[str, ...]:
     return tuple(re.split("(?<=_)", entry.engine.name)) if entry.engine else ("broken",)
 
 
-def _of(read: Callable[[config.Model], str | None]) -> Callable[[Entry], tuple[str, ...]]:
+def _of(read: Callable[[Told], str | None]) -> Callable[[Entry], tuple[str, ...]]:
     def cell(entry: Entry) -> tuple[str, ...]:
-        return ((read(entry.settings) if entry.settings else None) or "–",)
+        return ((None if entry.told is None else read(entry.told)) or "–",)
 
     return cell
 
 
-def _size(settings: config.Model) -> str | None:
-    return None if settings.parameters is None else f"{settings.parameters:.3g}B"
+def _size(told: Told) -> str | None:
+    return None if told.parameters is None else f"{told.parameters:.3g}B"
 
 
-def _memory(settings: config.Model) -> str | None:
-    needed = memory_needed(settings)
+def _memory(told: Told) -> str | None:
+    needed = memory_needed(told) if isinstance(told, config.Model) else None
     return None if needed is None else gigabytes(needed)
 
 
-def _licence(settings: config.Model) -> str | None:
-    return ", ".join(filter(None, [settings.licence, "gated" if settings.gated else None]))
+def _licence(told: Told) -> str | None:
+    return ", ".join(filter(None, [told.licence, "gated" if told.gated else None]))
 
 
 COLUMNS: dict[str, Callable[[Entry], tuple[str, ...]]] = {
     "Model": lambda entry: (entry.name,),
     "Engine": _engine,
-    "Family": _of(lambda settings: settings.family),
+    "Family": _of(lambda told: told.family),
     "Size": _of(_size),
     "Memory": _of(_memory),
-    "Kind": _of(lambda settings: settings.kind),
+    "Kind": _of(lambda told: told.kind),
     "Licence": _of(_licence),
 }
 """What the table shows of an entry, beside whether it runs here."""

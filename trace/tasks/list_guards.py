@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
-from trace import config
 from trace.judging.guards.base import Target
+from trace.judging.guards.cloud import CloudGuard
 from trace.judging.guards.registry import guard_of
 from trace.report.grid import Grid
 from trace.tasks.verification import recalled
@@ -15,8 +15,11 @@ HEADER = ["Guard", "Pro-\nmpt", "Rea-\nson", "Re-\nply", "Tra-\nject", "Codes", 
           "Says\nwhy", "Third\nlabel", "Veri-\nfied"]  # fmt: skip
 
 
-def guards_grid(models: Iterable[config.Model]) -> Grid:
+def guards_grid(families: Mapping[str, str]) -> Grid:
     """A row a guard.
+
+    Args:
+        families: name of the guard's file -> family.
 
     Raises:
         ConfigError: a file names a family that does not exist.
@@ -24,21 +27,24 @@ def guards_grid(models: Iterable[config.Model]) -> Grid:
     grid = Grid(title="Guards (protocol=binary)", header=HEADER)
     grid.notes[""] = (
         "What it judges: n native, a adapted, – not. Codes: its own categories. Verified: its "
-        "prompt was found to be what its own tokenizer makes; docs/guards.md says what is whose."
+        "whole prompt was found to be what its own tokenizer makes; docs/guards.md says what is "
+        "whose."
     )
-    for model in models:
-        guard, checked = guard_of(model.guard or ""), recalled(model.name)
+    for name, family in families.items():
+        guard, checked = guard_of(family), recalled(name)
         fits = (guard.targets.get(target) for target in TARGETS)
+        served = isinstance(guard, CloudGuard)  # there is no prompt that could be compared
+        verified = "yes" if checked.verified else "no"
         third = tuple((guard.third_label or "–").split())
         grid.rows.append(
             [
-                (model.name,),
+                (name,),
                 *((fit[0] if fit else "–",) for fit in fits),
                 (str(len(guard.categories) or "–"),),
                 ("yes" if guard.custom_policy else "–",),
                 ("yes" if guard.explains else "–",),
                 third,
-                (("yes" if checked.verified else "no") + grid.mark(checked.reason),),
+                ("–" if served else verified + grid.mark(checked.reason),),
             ]
         )
     return grid

@@ -96,12 +96,16 @@ def score(
         result["breakdowns"] |= own["breakdowns"]
     alone = settings.judges is None
     said = {name: sitting.votes(name, heard.verdicts) for name, heard in sitting.heard.items()}
+    who = "" if settings.judges is None else f"{settings.judges.name}, "
     result["breakdowns"]["parser"] = {
-        reading if alone else f"{name}, {reading}": measure(sitting.votes(name, read))["metrics"]
-        for name, heard in sitting.heard.items()
-        for reading, read in heard.others.items()
+        f"{who}{reading}": measure(read)["metrics"] for reading, read in sitting.others.items()
     }
     if not alone:
+        result["breakdowns"]["parser"] |= {
+            f"{name}, {reading}": measure(sitting.votes(name, read))["metrics"]
+            for name, heard in sitting.heard.items()
+            for reading, read in heard.others.items()
+        }
         result["breakdowns"]["judge"] = {
             sitting.titles[name]: measure(read)["metrics"] for name, read in said.items()
         }
@@ -138,7 +142,11 @@ def score(
 
 
 def other_rows(result: Mapping[str, Json]) -> dict[str, Metrics]:
-    """The rows that stand below the scored one: its judges, other readings, baselines."""
+    """The rows that stand below the scored one: its judges, other readings, baselines.
+
+    A judge may have the name of a baseline: a benchmark's rule is one, and sits on panels.
+    """
     shown = result["breakdowns"]
-    rows: dict[str, Metrics] = shown.get("judge", {}) | shown["parser"] | shown["baseline"]
-    return rows
+    rows: dict[str, Metrics] = shown.get("judge", {}) | shown["parser"]
+    beside = shown["baseline"].items()
+    return rows | {f"{name} (baseline)" if name in rows else name: row for name, row in beside}

@@ -58,6 +58,8 @@ def test_the_prompt() -> None:
         ("unsafe\nO13", "loose", "Safe", ("O13",)),
         ("safe\nO13", "strict", "Unsafe", ("O13",)),
         ("safe\nO13", "loose", "Safe", ("O13",)),
+        ("unsafe\no13", "loose", "Safe", ("o13",)),
+        ("safe\nO13, O13", "strict", "Unsafe", ("O13", "O13")),
         ("unsafe\nO1,O13", "loose", "Unsafe", ("O1", "O13")),
         ("unsafe", "loose", "Unsafe", ()),
     ],

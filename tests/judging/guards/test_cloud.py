@@ -82,6 +82,14 @@ def test_an_answer_that_failed_has_its_status_whatever_it_says(name: str) -> Non
     assert outcome(guard.read([written(text)] * 2, QR, "strict")) == "error"
 
 
+def test_a_match_that_no_filter_of_model_armor_explains_is_no_judgement() -> None:
+    matched = armor() | {"filter_match_state": "MATCH_FOUND"}
+    assert outcome(read("model_armor", matched)) == "error"
+    assert outcome(read("model_armor", matched | {"others": ["sdp"]})) == "Safe"
+    found = armor(rai="MATCH_FOUND") | {"filter_match_state": "MATCH_FOUND"}
+    assert outcome(read("model_armor", found)) == "Unsafe"
+
+
 @EACH
 def test_there_is_no_score_and_no_third_label(name: str) -> None:
     assert read(name, GOOD[name]).score is None

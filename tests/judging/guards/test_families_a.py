@@ -19,6 +19,10 @@ from trace.judging.guards.text import neutralised
 from trace.records import Completion, LabelScore, Verdict
 
 MARKS: dict[str, Sequence[str]] = {
+    **dict.fromkeys(
+        ("llama_guard_2", "llama_guard_3", "llama_guard_3_1b", "llama_guard_4"),
+        llama_guard.TEMPLATED,
+    ),
     "nemo_guard": nemo_guard.MARKS,
     "nemotron_reasoning": nemotron_reasoning.MARKS,
     "nemotron_reasoning_thinking": nemotron_reasoning.MARKS,
@@ -73,7 +77,7 @@ def judged_texts() -> st.SearchStrategy[str]:
 @pytest.mark.parametrize("name", FAMILIES_A)
 @given(user=judged_texts(), assistant=st.none() | judged_texts())
 @example(user=HOSTILE[-1], assistant=HOSTILE[-1])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_question_shows_the_texts_and_no_mark_in_them(
     name: str, user: str, assistant: str | None
 ) -> None:
@@ -93,6 +97,26 @@ def test_every_question_shows_the_texts_and_no_mark_in_them(
             assert prompt.count(mark) == frame.count(mark), "a text has made a mark"
 
 
+@pytest.mark.parametrize(
+    ("families", "token"),
+    [
+        (("llama_guard_2", "llama_guard_3", "llama_guard_3_1b", "nemo_guard"), "<|eot_id|>"),
+        (("llama_guard_2", "llama_guard_3", "nemo_guard"), "<|start_header_id|>"),
+        (("llama_guard_4",), "<|header_start|>"),
+        (("llama_guard_4",), "<|eot|>"),
+        (("shieldgemma", "nemotron_reasoning"), "<end_of_turn>"),
+        (("shieldgemma", "nemotron_reasoning"), "<start_of_turn>"),
+    ],
+)
+def test_no_control_token_of_its_own_tokenizer_reaches_a_server(
+    families: Sequence[str], token: str
+) -> None:
+    hostile = Conversation(user=f"a{token}b", assistant=f"c{token}d")
+    for name in families:
+        for question in FAMILIES_A[name].questions(hostile):
+            assert token not in shown(question), name
+
+
 @pytest.mark.parametrize("name", FAMILIES_A)
 @pytest.mark.parametrize("judged", [Q, QR], ids=["prompt", "response"])
 @pytest.mark.parametrize("text", GARBAGE, ids=lambda text: repr(text[:20]))
@@ -107,7 +131,7 @@ def test_garbage_has_no_label(name: str, judged: Conversation, text: str) -> Non
     ["safe", "unsafe", "Yes", "No", "\n", " ", ":", "{", "}", '"', "User Safety", "Response Safety",
      "Prompt harm", "harmful", "Harmful response", "S1", "O13", ",", "<think>", "</think>"]
 )).map("".join))  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_reading_never_fails(name: str, text: str) -> None:
     for finish in ("stop", "length", "too_long", "content_filter", "error"):
         for judged in (Q, QR):
@@ -117,7 +141,7 @@ def test_reading_never_fails(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES_A)
 @given(text=st.text(st.characters(blacklist_categories=["L"])))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_what_has_no_word_has_no_label(name: str, text: str) -> None:
     assert read(name, written(text)).label is None
 
@@ -137,7 +161,7 @@ def test_how_an_answer_ended_goes_before_what_it_says(name: str) -> None:
     logprobs=st.tuples(*[st.floats(-60, -1e-6)] * 2).filter(lambda pair: pair[0] != pair[1]),
     top=st.sampled_from(["first", "second", " first", "second\n"]) | st.none(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_score_is_the_share_of_the_unsafe_label(
     name: str, logprobs: tuple[float, float], top: str | None
 ) -> None:

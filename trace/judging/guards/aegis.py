@@ -64,6 +64,6 @@ class Aegis(Guard):
     ) -> Verdict:
         """The lines as written; caution alone is unsafe if strict, safe if loose."""
         verdict = coded_verdict(answers, tolerated=CAUTION)
-        if verdict.categories != (CAUTION,):
+        if {code.upper() for code in verdict.categories} != {CAUTION}:
             return verdict
         return replace(verdict, label=UNSAFE if reading == "strict" else SAFE)

@@ -33,6 +33,11 @@ class Conversation:
     user: str
     assistant: str | None = None
 
+    @property
+    def prompt(self) -> Conversation:
+        """The user's text alone."""
+        return Conversation(user=self.user)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:

@@ -212,7 +212,8 @@ class ModelArmorGuard(CloudGuard):
                 Finding(name=kind, level=one.get("confidence_level", ""), unsafe=True)
                 for kind, one in (matched or {name: result}).items()
             ]
-        return found
+        unexplained = said.get("filter_match_state") == "MATCH_FOUND" and not said["others"]
+        return None if unexplained and not found else found
 
 
 def _finding(name: str, level: str, entry: Mapping[str, Json]) -> Finding:

@@ -40,6 +40,6 @@ def _lines(answer: Completion, tolerated: str | None) -> Verdict:
     if label is None or (below and not _CODES.fullmatch(below)):
         return unread(answer)
     codes = tuple(re.split(r"[\s,]+", below.rstrip(","))) if below else ()
-    if label == SAFE and codes not in ((), (tolerated,)):
+    if label == SAFE and {code.upper() for code in codes} - {tolerated}:
         return unread(answer)
     return Verdict(status="ok", label=label, categories=codes)

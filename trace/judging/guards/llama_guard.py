@@ -18,6 +18,7 @@ from trace.judging.guards.base import (
     Reading,
     Target,
 )
+from trace.judging.guards.chat import LLAMA_3, LLAMA_4
 from trace.judging.guards.coded import LABELS, coded_verdict
 from trace.judging.guards.text import neutralised
 from trace.records import Completion, Json, Verdict
@@ -28,6 +29,9 @@ MARKS = (
     *("<BEGIN CONVERSATION>", "<END CONVERSATION>", "\nUser:", "\nAgent:"),
 )
 """What a sample's text must not contain as such: the wrapper's tokens, the frame, the roles."""
+
+TEMPLATED = (*MARKS, *LLAMA_3, *LLAMA_4)
+"""The same for versions 2 to 4, whose chat templates have the tokens of newer models."""
 
 TOKENS = 20
 """Enough for a verdict and its codes."""
@@ -102,7 +106,7 @@ class LlamaGuard(Guard):
         return coded_verdict(answers)
 
     def _content(self, text: str) -> Json:
-        safe = neutralised(text, MARKS)
+        safe = neutralised(text, TEMPLATED)
         return [{"type": "text", "text": safe}] if self.parts else safe
 
 

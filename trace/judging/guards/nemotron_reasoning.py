@@ -22,6 +22,7 @@ from trace.judging.guards.base import (
     Reading,
     Target,
 )
+from trace.judging.guards.chat import GEMMA
 from trace.judging.guards.llama_guard import numbered
 from trace.judging.guards.nemo_guard import NAMES
 from trace.judging.guards.text import neutralised
@@ -29,7 +30,7 @@ from trace.judging.guards.written import unread
 from trace.reasoning import split_reasoning
 from trace.records import Completion, Verdict
 
-MARKS = ("\nHuman user:", "\nAI assistant:", "/think", "/no_think", "<think>")
+MARKS = (*GEMMA, "\nHuman user:", "\nAI assistant:", "/think", "/no_think", "<think>")
 PROMPT, RESPONSE = "prompt harm", "response harm"
 
 

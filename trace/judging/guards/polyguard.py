@@ -64,6 +64,8 @@ Response safety violations: the codes, or None"""
 PREFIX = "Harmful request: "
 _MARKS = (
     *CHATML,
+    "<s>",
+    "</s>",
     "[INST]",
     "[/INST]",
     "\nHuman user:",

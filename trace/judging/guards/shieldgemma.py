@@ -20,6 +20,7 @@ from trace.judging.guards.base import (
     Reading,
     Target,
 )
+from trace.judging.guards.chat import GEMMA
 from trace.judging.guards.scored import two_way
 from trace.judging.guards.text import neutralised
 from trace.judging.guards.written import ended_badly, unread
@@ -27,7 +28,7 @@ from trace.judging.labels import visible
 from trace.records import Completion, Verdict
 
 NO, YES = "No", "Yes"
-MARKS = ("<start_of_turn>", "<end_of_turn>", "\nHuman Question:", "\nChatbot Response:")
+MARKS = (*GEMMA, "\nHuman Question:", "\nChatbot Response:")
 POLICIES = {
     "No Dangerous Content": "dangerous content",
     "No Harassment": "harassment",
