@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import os
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.style
 from matplotlib.artist import Artist
@@ -16,9 +18,25 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from rich.cells import cell_len
+
+from trace.report.labels import families, make_legible, short
+
+log = logging.getLogger(__name__)
 
 DPI = 150
 INK, PALE, POINT = "#222222", "#d9d9d9", "#1f5a99"
+LEGEND = "labels.csv"
+"""What the numbers in the figures of a folder stand for, where no font has the characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure that is drawn when it is written, and the rows of the CSV behind it."""
+
+    stem: str
+    draw: Callable[[], Figure]
+    rows: Sequence[list[Any]]
 
 
 def blank(width: float, height: float) -> Figure:
@@ -75,10 +93,27 @@ def round_ticks(axes: Axes) -> None:
 
 
 def head(figure: Figure, title: str) -> None:
-    """The title on top, on as many lines as it needs."""
-    # matplotlib's own wrapping cuts long titles off; 11 characters of 10 points fill an inch.
-    lines = textwrap.wrap(title, int(11 * figure.get_figwidth()))
+    """The title on top, on as many lines as it needs, up to four."""
+    # matplotlib's own wrapping cuts long titles off; 11 characters of 10 points fill an inch, or
+    # half as many Chinese ones.
+    narrow = len(title) / max(1, cell_len(title))
+    width = int(11 * figure.get_figwidth() * narrow)
+    lines = textwrap.wrap(title, width, max_lines=4, placeholder="…")
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10)
+
+
+def name_rows(axes: Axes, names: Iterable[str], *, rows: int | None = None) -> None:
+    """A row a name on the y axis, the first on top; `rows` in all, where others have more."""
+    named = list(names)
+    axes.set_ylim((rows or len(named)) - 0.5, -0.5)
+    axes.set_yticks(range(len(named)), named, fontsize=7)
+
+
+def ruled(axes: Axes, lines: Literal["x", "y", "both"] = "both") -> None:
+    """Pale lines behind what is drawn, in the place of a frame."""
+    axes.grid(axis=lines, color=PALE, linewidth=0.8)
+    axes.set_axisbelow(True)
+    bare(axes)
 
 
 def bare(axes: Axes) -> None:
@@ -88,11 +123,19 @@ def bare(axes: Axes) -> None:
         side.set_visible(False)
 
 
-def png(draw: Callable[[], Figure]) -> bytes:
-    """The picture that `draw` makes; whatever the user's matplotlibrc says, it is the same."""
+def png(draw: Callable[[], Figure], numbers: dict[str, str] | None = None) -> bytes:
+    """The picture that `draw` makes; whatever the user's matplotlibrc says, it is the same.
+
+    Args:
+        draw: makes the figure.
+        numbers: is given what stands in the picture as a number because no font has its
+            characters: piece of text -> number.
+    """
     # A dollar sign in a name is a dollar sign.
-    with matplotlib.style.context(["default", {"text.parse_math": False}]):
+    own = {"text.parse_math": False, "font.family": families()}
+    with matplotlib.style.context(["default", own]):
         figure = draw()
+        make_legible(figure, {} if numbers is None else numbers)
         buffer = io.BytesIO()
         FigureCanvasAgg(figure)
         # The name and version of the software would be all in the file that is no picture.
@@ -116,3 +159,32 @@ def write(path: Path, content: bytes) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> list[Path]:
+    """Writes `<stem>.png` and `<stem>.csv` of each, and `LEGEND` if there is need of one.
+
+    Names are in full in the CSVs. A file is whole or not there.
+
+    Returns:
+        The paths of the pictures and their numbers.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    for drawing in drawings:
+        files[f"{drawing.stem}.png"] = png(drawing.draw, numbers)
+        files[f"{drawing.stem}.csv"] = table(drawing.rows)
+    paths = [write(folder / name, content) for name, content in files.items()]
+    if numbers:
+        legend = [["label", "text"], *([number, piece] for piece, number in numbers.items())]
+        write(folder / LEGEND, table(legend))
+        log.warning(
+            "no font here has the characters of %s: they are numbered in the figures, and %s says "
+            "what is what. Install a font with them, such as Noto Sans CJK, and run again.",
+            ", ".join(map(short, [*numbers][:3])) + (" and others" if len(numbers) > 3 else ""),
+            folder / LEGEND,
+        )
+    else:
+        (folder / LEGEND).unlink(missing_ok=True)
+    return paths

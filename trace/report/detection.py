@@ -15,6 +15,19 @@ from trace.report.metrics import Metrics
 from trace.stats.rates import Rate
 from trace.stats.resampling import Statistic, cluster_bootstrap
 
+F1_COLUMNS = (0, 2, 5)
+"""Of `resampled.columns`, what F1 needs: unsafe, rightly called so, and called so at all."""
+
+
+def f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """2 tp / (2 tp + fn + fp), unsafe being positive; NaN where there is none.
+
+    Args:
+        sums: [draws, 3], in the order of `F1_COLUMNS`.
+    """
+    unsafe, caught, flagged = sums.T
+    return np.where(unsafe > 0, 2 * caught / (unsafe + flagged), np.nan)
+
 
 def measure_detection(
     judged: Sequence[Judged], negative: str, *, unscored: str, draws: int, seed: int
@@ -102,7 +115,7 @@ class _Counts:
 
     def f1(self, n: int, reason: str | None) -> Metric:
         def value(caught: int, alarms: int, unsafe: int) -> float:
-            return 2 * caught / (unsafe + caught + alarms)  # 2tp / (2tp + fn + fp)
+            return float(f1(np.array([[unsafe, caught, caught + alarms]], dtype=np.float64))[0])
 
         bounds = None
         if self.of_unsafe:
@@ -161,5 +174,4 @@ def _precision(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    unsafe, _, caught, _, _, flagged, _ = sums.T
-    return np.where(unsafe > 0, 2 * caught / (unsafe + flagged), np.nan)
+    return f1(sums[:, F1_COLUMNS])

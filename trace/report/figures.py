@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from trace.report.canvas import INK, PALE, POINT, bare, blank, head, png, table, write
+from trace.report.canvas import INK, POINT, Drawing, bare, blank, head, ruled, write_drawings
 from trace.report.entry import Metric
 
 
 def write_figures(folder: Path, evaluation: Mapping[str, Any], title: str) -> list[Path]:
     """Writes the confusion matrix and the accuracy of each class.
 
-    Equal evaluations give equal bytes (with the same matplotlib). A file is whole or not there.
+    Equal evaluations give equal bytes (with the same matplotlib and fonts). A file is whole or
+    not there.
 
     Args:
         folder: where they go; made if need be.
@@ -27,16 +28,21 @@ def write_figures(folder: Path, evaluation: Mapping[str, Any], title: str) -> li
     Returns:
         The paths: `confusion.png`, `confusion.csv`, `accuracy.png`, `accuracy.csv`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     confusion = evaluation["breakdowns"]["confusion"]
     classes = evaluation["breakdowns"]["class"]
-    files = {
-        "confusion.png": png(partial(confusion_figure, confusion, title)),
-        "confusion.csv": table(confusion_rows(confusion)),
-        "accuracy.png": png(partial(_accuracy_figure, classes, title)),
-        "accuracy.csv": table(_accuracy_rows(classes)),
-    }
-    return [write(folder / name, content) for name, content in files.items()]
+    drawings = (
+        Drawing(
+            stem="confusion",
+            draw=partial(confusion_figure, confusion, title),
+            rows=list(confusion_rows(confusion)),
+        ),
+        Drawing(
+            stem="accuracy",
+            draw=partial(_accuracy_figure, classes, title),
+            rows=list(_accuracy_rows(classes)),
+        ),
+    )
+    return write_drawings(folder, drawings)
 
 
 def confusion_rows(confusion: Mapping[str, Any]) -> Iterable[list[Any]]:
@@ -105,8 +111,6 @@ def _accuracy_figure(classes: Mapping[str, Mapping[str, Metric]], title: str) ->
     axes.set_ylim(max(len(classes), 1) - 0.5, -0.5)
     axes.set_yticks(range(len(classes)), list(classes))
     axes.set_xlabel("accuracy with its 95% Wilson interval")
-    axes.grid(axis="x", color=PALE, linewidth=0.8)
-    axes.set_axisbelow(True)
     head(figure, title)
-    bare(axes)
+    ruled(axes, "x")
     return figure

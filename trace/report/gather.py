@@ -7,10 +7,12 @@ import shlex
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from trace.errors import ConfigError, DataError
-from trace.report.runs import FILES, Run, finished, read
+from trace.report.run_folder import FILES, finished, read
+from trace.report.runs import Run
 from trace.tracking.rundir import LOCK
 
 OTHERS = ("dataset.jsonl", "compare.json", "audit.json")
@@ -116,6 +118,7 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         what: str,
         within: str = "",
         instead: str = "",
+        say: Callable[[Run], str] | None = None,
     ) -> None:
         groups: dict[Hashable, list[Run]] = defaultdict(list)
         for run in of:
@@ -123,24 +126,28 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         if len(groups) < 2:
             return
         largest, *others = sorted(groups.values(), key=len, reverse=True)
+        sides = (
+            f"{say(group[0]) if say else value(group[0])} in {_names([run.path for run in group])}"
+            for group in (largest, *others)
+        )
         notes.append(
-            f"the runs differ in their {what}{within}: "
-            + " against ".join(_names([run.path for run in group]) for group in (largest, *others))
-            + f".{instead}"
+            f"the runs differ in their {what}{within}: {' against '.join(sides)}.{instead}"
         )
         for run in (run for group in others for run in group):
             marks[run.path].append(f"other {what}")
 
     same(runs, lambda run: run.benchmark, "benchmark")
-    same(runs, lambda run: tuple(sorted(run.data.items())), "data")
+    alike = set.intersection(*(set(_data(run)) for run in runs))
+    same(runs, _data, "data", say=lambda run: _files(set(_data(run)) - alike))
     asked: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
         asked[run.protocol, run.condition, run.variant].append(run)
     for (_, _, variant), group in asked.items():
         within = f" under {group[0].under}" + (f" ({variant})" if variant else "")
         shared = [run for run in group if not run.own_prompt]
-        same(shared, lambda run: run.prompt, "prompt", within)
-        same(group, lambda run: frozenset(o.id for o in run.observations), "samples", within)
+        same(shared, lambda run: run.prompt, "prompt", within, say=lambda run: run.prompt[:8])
+        every = len(frozenset.intersection(*map(_ids, group)))
+        same(group, _ids, "samples", within, say=partial(_counted, every=every))
         for what in ("condition", "sampling", "normalise"):
             same(group, _setting(what), what, within)
     named: dict[str, list[Run]] = defaultdict(list)
@@ -148,6 +155,7 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
         named[run.model].append(run)
     for name, group in named.items():
         same(group, lambda run: run.weights, "weights", f" under the name {name}", f" {RENAME}")
+    _share(runs, marks)
     twins: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in runs:
         twins[run.name, run.under, *marks[run.path]].append(run)
@@ -158,3 +166,35 @@ def _marked(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
             for run in group:
                 marks[run.path].append(f"#{run.digest[:8]}")
     return [replace(run, marks=tuple(marks[run.path])) for run in runs], notes
+
+
+def _share(runs: Iterable[Run], marks: dict[Path, list[str]]) -> None:
+    """Gives the runs of one judge on several components the marks of each, so that it is one row.
+
+    Where it stands twice under a component, the marks are what tells its rows apart.
+    """
+    judges: dict[Hashable, list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.condition:
+            key = (run.benchmark, run.name, run.protocol, run.weights, _data(run))
+            judges[key].append(run)
+    for group in judges.values():
+        if len({run.condition for run in group}) == len(group):
+            shared = list(dict.fromkeys(mark for run in group for mark in marks[run.path]))
+            marks |= {run.path: [*shared] for run in group}
+
+
+def _data(run: Run) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(run.data.items()))
+
+
+def _files(data: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} ({digest[:8]})" for name, digest in sorted(data)) or "no other file"
+
+
+def _counted(run: Run, *, every: int) -> str:
+    return f"{len(_ids(run))} samples, {every} of them everywhere,"
+
+
+def _ids(run: Run) -> frozenset[str]:
+    return frozenset(o.id for o in run.observations)

@@ -90,9 +90,9 @@ class Grid:
     def terminal(self) -> Table:
         """The table for a terminal. Text is shown as it is: it is never read as markup."""
         table = Table(
-            title=Text(self.title),
+            title=Text(one_line(self.title)),
             title_justify="left",
-            caption=Text("\n".join(self.footnotes())),
+            caption=Text("\n".join(map(one_line, self.footnotes()))),
             caption_justify="left",
             box=box.SIMPLE_HEAD,
             padding=0,
@@ -110,7 +110,7 @@ class Grid:
         return table
 
     def _shown(self, cell: tuple[str, ...], place: int | None) -> Text:
-        text = Text("\n".join(filter(None, cell)))
+        text = Text("\n".join(filter(None, map(one_line, cell))))
         if place is not None:
             text.stylize("bold" if place == 1 else "underline", 0, len(cell[0]))
         return text
@@ -152,6 +152,16 @@ def percent(fraction: float, *, signed: bool = False) -> str:
 def decimal(value: float) -> str:
     """A coefficient with two decimals and a real minus sign."""
     return f"{value:.2f}".replace("-", "−")
+
+
+def many(number: int, noun: str) -> str:
+    """A number and its noun, in the plural but for one."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def one_line(text: str) -> str:
+    """A text without its line breaks: names are what others wrote."""
+    return " ".join(text.splitlines())
 
 
 def escape(text: str) -> str:

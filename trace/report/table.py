@@ -167,9 +167,10 @@ def _per_class(title: str, classes: Mapping[str, Mapping[str, Metric]]) -> Grid:
         for row in classes.values()
         if row["detection_rate"]["higher_is_better"]
     )
-    shown = {"accuracy": "Accuracy"} | ({"detection_rate": "Detected"} if detection else {})
+    # Narrow, so that the longest class of a study stays on one line of a terminal.
+    shown = {"accuracy": "Accu-\nracy"} | ({"detection_rate": "Detec-\nted"} if detection else {})
     header = [name for column in shown.values() for name in (column, "95% interval")]
-    grid = Grid(title=title, header=["Class", *header, "Unscored", "n"])
+    grid = Grid(title=title, header=["Class", *header, "Un-\nscored", "n"])
     grid.notes[""] = "Percent, with Wilson intervals."
     for class_name, row in classes.items():
         cells: list[tuple[str, ...]] = [(class_name,)]

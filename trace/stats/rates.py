@@ -63,7 +63,7 @@ def rate(
     n = total if unscored_as == "as_wrong" else right + wrong
     bounds = (right / total, (right + unscored) / total) if total else None
     if n == 0:
-        reason = f"all {unscored} {of} are unscored" if unscored else f"no {of}"
+        reason = all_unscored(unscored, of) if unscored else f"no {of}"
         return Rate(
             value=None,
             k=right,
@@ -85,3 +85,15 @@ def rate(
         high=1.0 if right == n else float(high),
         bounds=bounds,
     )
+
+
+def all_unscored(number: int, of: str) -> str:
+    """The reason where there is something, and none of it has a label.
+
+    Args:
+        number: how much.
+        of: what, in the plural.
+    """
+    if number == 1:
+        return f"no {of} but one, which is unscored"
+    return f"all {number} {of} are unscored"

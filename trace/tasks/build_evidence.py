@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from trace import config
-from trace.benchmarks.evidence import card, counts, infer
+from trace.benchmarks.evidence import card, counts, infer, tables
 from trace.benchmarks.evidence.curate import curate
 from trace.errors import ConfigError, DataError
 from trace.report.grid import Grid
@@ -115,24 +115,24 @@ def _write(build: Build, stage: str, folder: Path) -> list[Grid]:
         return [build.curated.grid()]
     write_jsonl(folder / "inferred.jsonl", (one.to_json() for one in build.answered))
     if stage == "infer":
-        return [card.inferred(build.answered)]
+        return [tables.inferred(build.answered)]
     write_jsonl(folder / "annotated.jsonl", (one.to_json() for one in build.annotated))
     waiting = (one.question() for one in build.annotated if one.open)
     write_jsonl(folder / "queue.jsonl", waiting)
     if stage == "annotate":
-        return [card.voted(counts.failures(build.annotated), len(build.annotated)), *_open(build)]
+        return [tables.voted(counts.failures(build.annotated), len(build.annotated)), *_open(build)]
     if not build.triples:
         raise _empty(build, folder)
     write_jsonl(folder / "dataset.jsonl", (triple.to_json() for triple in build.triples))
     write_text(folder / "card.md", _card(build))
     write_text(folder / "SHA256SUMS", _sums(folder))
-    return [*_open(build), card.by_language(build.triples), card.transitions(build.triples)]
+    return [*_open(build), tables.by_language(build.triples), tables.transitions(build.triples)]
 
 
 def _open(build: Build) -> list[Grid]:
     """What makes no triple, and why."""
     invalid = infer.invalid_counts(build.answered)
-    return [card.not_here(invalid, counts.queued(build.annotated))]
+    return [tables.not_here(invalid, counts.queued(build.annotated))]
 
 
 def _card(build: Build) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from trace import config
 from trace.errors import ConfigError
 from trace.records import Json
-from trace.report import canvas
+from trace.report.canvas import write_drawings
 from trace.report.compare import (
     capability,
     check_rank,
@@ -244,7 +244,4 @@ def write(
             "left_out": {one.name: list(one.left_out) for one in done if one.left_out},
         },
     )
-    (folder / "figures").mkdir(exist_ok=True)
-    for drawing in (drawing for one in done for drawing in one.drawings):
-        canvas.write(folder / "figures" / f"{drawing.stem}.png", canvas.png(drawing.draw))
-        canvas.write(folder / "figures" / f"{drawing.stem}.csv", canvas.table(drawing.rows))
+    write_drawings(folder / "figures", (drawing for one in done for drawing in one.drawings))

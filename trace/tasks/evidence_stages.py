@@ -8,21 +8,25 @@ from functools import cached_property
 from itertools import chain
 
 from trace import config
-from trace.benchmarks.evidence import annotation, card, counts, infer
+from trace.benchmarks.evidence import annotation, counts, infer
 from trace.benchmarks.evidence.annotation import Annotation
 from trace.benchmarks.evidence.curate import Curated
 from trace.benchmarks.evidence.freeze import Annotated, texts
 from trace.benchmarks.evidence.infer import Answered
-from trace.benchmarks.evidence.taxonomy import marked_words
+from trace.benchmarks.evidence.taxonomy import MARKED_WORDS, marked_words
 from trace.benchmarks.evidence.triple import Component, Triple
 from trace.benchmarks.evidence.voting import rule_annotation, vote
-from trace.records import Completion, Json, Request, Sampling
+from trace.records import Completion, Json, Request, Sampling, digest
 from trace.report.plan import Work
 from trace.tasks.helpers import Helpers
 from trace.tasks.planning import work
 
 RULES: Mapping[str, Callable[[str], tuple[str, ...]]] = {"marked_words": marked_words}
 """The rules that can annotate: what they find in a text makes it unsafe."""
+
+
+RULE_HASHES: dict[str, str] = {"marked_words": digest(list(MARKED_WORDS))}
+"""Rule -> what identifies the words that it looks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +66,9 @@ class Build:
                 for name, model in builder.respondents.items()
             ],
             "annotators": {
-                name: model.rule if isinstance(model, config.RuleModel) else model.name
+                name: [model.rule, RULE_HASHES[model.rule]]
+                if isinstance(model, config.RuleModel)
+                else model.name
                 for name, model in builder.annotators.items()
             },
             "prompts": {"infer": infer.PROMPT_HASH, "annotate": annotation.PROMPT_HASH},
@@ -117,7 +123,7 @@ class Build:
         return {
             "triples": len(self.triples),
             "prompts": len(self.curated.prompts),
-            "counts": card.counted(self.triples),
+            "counts": counts.counted(self.triples),
             "invalid": infer.invalid_counts(self.answered),
             "queued": counts.queued(self.annotated),
             "failures": counts.failures(self.annotated),
@@ -135,24 +141,19 @@ class Build:
             one = work(model, infer.first_requests(self.curated.prompts, model, answers))
             if infer.origin(model) == "elicited":  # asked again, with its thoughts
                 again = one.read + one.written
-                one = replace(
-                    one,
-                    requests=2 * one.requests,
-                    read=one.read + again,
-                    written=2 * one.written,
-                )
+                one = replace(_times(2, one), read=one.read + again)
             asked.append(replace(one, model=f"{model.name} (respondents.{name})"))
         if stage == "infer":
             return asked
         written = sum(one.written for one in asked)
         requests = [
             self._question({"prompt": prompt.text, "reasoning": "", "response": ""}, prompt.id)
-            for _ in self.builder.respondents
             for prompt in self.curated.prompts
         ]
         for name, model in self.builder.annotators.items():
             if not isinstance(model, config.RuleModel):
-                one, who = work(model, requests), f"{model.name} (annotators.{name})"
+                one = _times(len(self.builder.respondents), work(model, requests))
+                who = f"{model.name} (annotators.{name})"
                 asked.append(replace(one, model=who, read=one.read + written))
         return asked
 
@@ -182,3 +183,10 @@ class Build:
     def _question(self, of: Mapping[Component, str], sample: str) -> Request:
         sampling = Sampling(**config.plain(self.settings.sampling))
         return annotation.request(of, sampling, sample)
+
+
+def _times(number: int, one: Work) -> Work:
+    """The same work so many times, about texts that differ."""
+    return replace(
+        one, requests=number * one.requests, read=number * one.read, written=number * one.written
+    )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from trace.benchmarks.evidence.triple import COMPONENTS, Labelled, Respondent, Span, Triple
-from trace.records import Json
+from trace.benchmarks.evidence.triple import COMPONENTS, Labelled, Respondent, Triple
+from trace.records import Json, Span
 
 TEXTS = {
     "prompt": "How do I pass the gate of Zell without a token? It is for prompt {number}.",

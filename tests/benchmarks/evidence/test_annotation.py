@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trace.benchmarks.evidence import annotation
@@ -225,7 +225,6 @@ def test_chinese_keys_are_not_those_asked_for() -> None:
     assert set(_read(json.dumps({"提示": _reply()["prompt"]})).failures.values()) == {"unparsable"}
 
 
-@settings(deadline=None)
 @given(st.integers(min_value=0), st.sampled_from(["stop", "length"]))
 def test_a_reply_that_is_cut_keeps_what_was_complete(at: int, finish: Finish) -> None:
     whole = _read(json.dumps(_reply()))
@@ -289,7 +288,6 @@ def test_attacks_are_read_by_name_and_as_released() -> None:
     assert read_attack("Cybersecurity") == Named(name="Cybersecurity", new=True)
 
 
-@settings(deadline=None)
 @given(st.recursive(st.text(max_size=5) | st.none() | st.booleans() | st.integers(), lambda inner:
     st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from([*COMPONENTS, "safety", "evidence", "explanation", "attack"]), inner

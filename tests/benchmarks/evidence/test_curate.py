@@ -100,7 +100,7 @@ groups = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(sizes=groups, share=st.integers(1, 100), seed=st.integers(0, 5), order=st.randoms())
 def test_counts_are_exact_and_the_order_does_not_matter(
     sizes: dict[tuple[str | None, Language], int], share: int, seed: int, order: random.Random
@@ -172,7 +172,7 @@ def brute_force(texts: list[str], language: Language) -> list[bool]:
     return said
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     bases=st.lists(st.text("ab", min_size=1, max_size=60), min_size=1, max_size=5),
     edits=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 60)), max_size=20),
@@ -369,6 +369,18 @@ def test_one_source_alone_says_what_is_not_there(
     safe = curate.curate(builder(wildchat=both.wildchat), limit=None, seed=1)
     assert any("no prompt is meant to be unsafe" in note for note in safe.notes)
     assert not any("RisksInvolvingMinors" in note for note in safe.notes)
+
+
+def test_empty_prompts_of_s_eval_are_counted(
+    sources: Callable[[], config.EvidenceBuilder],
+) -> None:
+    both = sources()
+    (path, *_) = sorted(Path(str(both.s_eval)).iterdir())
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | {"prompt": ""}), *others]))
+    made = curate.curate(both, limit=None, seed=1)
+    assert "Of S-Eval's records were passed over: 1 empty prompt." in made.notes
+    assert sum(n.found for n in made.counts.values()) == 199 + 60
 
 
 def test_a_wildchat_without_safe_prompts_is_refused(tmp_path: Path) -> None:

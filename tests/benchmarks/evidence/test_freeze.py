@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from trace.benchmarks.evidence import card, counts
+from trace.benchmarks.evidence import card, counts, tables
 from trace.benchmarks.evidence.annotation import Annotation, parse
 from trace.benchmarks.evidence.freeze import Annotated, texts
 from trace.benchmarks.evidence.infer import Answered
@@ -143,7 +143,7 @@ def test_too_few_votes_are_none() -> None:
     assert one.triple() is None
     assert counts.queued([one]) == {
         "triples": 1,
-        "prompt: too few valid votes": 1, "reasoning: too few valid votes": 1,
+        "prompt: too few valid votes": 1, "trace: too few valid votes": 1,
         "response: too few valid votes": 1, "category: too few valid votes": 1,
     }  # fmt: skip
 
@@ -165,7 +165,7 @@ def triples() -> list[Triple]:
 
 
 def test_the_transition_table_has_all_eight_and_adds_up() -> None:
-    grid = card.transitions(triples())
+    grid = tables.transitions(triples())
     table = {tuple(cell[0] for cell in row[:3]): int(row[3][0]) for row in grid.rows}
     assert len(table) == 8
     assert sum(table.values()) == 12
@@ -176,17 +176,17 @@ def test_the_transition_table_has_all_eight_and_adds_up() -> None:
     assert table["safe", "safe", "unsafe"] == 2
     assert table["safe", "unsafe", "safe"] == 4
     assert table["safe", "safe", "safe"] == 2
-    assert card.transitions([]).rows[0][-1] == ("–",)
+    assert tables.transitions([]).rows[0][-1] == ("–",)
 
 
 def test_counts_show_every_category_and_a_new_one_as_it_was_written() -> None:
-    rows = {row[0][0]: row[1:] for row in card.by_language(triples()).rows}
+    rows = {row[0][0]: row[1:] for row in tables.by_language(triples()).rows}
     assert set(CATEGORY_NAMES) < set(rows)
     assert rows["A new danger"] == [("4",), ("0",)]
     assert rows["RisksInvolvingMinors"] == [("0",), ("0",)]
     assert rows["None"] == [("8",), ("0",)]
-    assert card.counted(triples())["A new danger"] == {"en": {"None": {"r": 4}}}
-    assert sum(int(row[-1][0]) for row in card.by_group(triples()).rows) == 12
+    assert counts.counted(triples())["A new danger"] == {"en": {"None": {"r": 4}}}
+    assert sum(int(row[-1][0]) for row in tables.by_group(triples()).rows) == 12
 
 
 def test_agreement_is_that_of_scikit_learn_where_two_annotators_vote() -> None:
@@ -206,7 +206,7 @@ def test_agreement_is_that_of_scikit_learn_where_two_annotators_vote() -> None:
     assert found["reasoning"]["a0, a2"]["kappa"]["reason"]
     assert set(found) == {*COMPONENTS, "category", "attack"}
     assert "all" in found["prompt"]
-    assert card.agreed(found).markdown()
+    assert tables.agreed(found).markdown()
 
 
 def test_failures_and_invented_quotes_are_counted_by_annotator() -> None:

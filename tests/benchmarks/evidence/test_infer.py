@@ -91,10 +91,10 @@ def test_seeds_differ_by_prompt_and_are_part_of_the_key() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (done(closed=False, text="", finish="length"), "reasoning not closed"),
-        (done(closed=False, text="So:", finish="length"), "reasoning not closed"),
-        (done(reasoning=None), "no reasoning"),
-        (done(reasoning="  \n"), "no reasoning"),
+        (done(closed=False, text="", finish="length"), "trace not closed"),
+        (done(closed=False, text="So:", finish="length"), "trace not closed"),
+        (done(reasoning=None), "no trace"),
+        (done(reasoning="  \n"), "no trace"),
         (done(text=" "), "no response"),
         (done(text="", finish="length"), "no response"),
         (done(text="", reasoning=None, finish="too_long"), "too long"),
@@ -139,7 +139,7 @@ def test_reasoning_is_elicited_from_a_model_that_has_none() -> None:
 def test_elicited_thoughts_that_fail_are_not_answered() -> None:
     asked = Asked(done("It goes on and", None, finish="length"), done(" ", None))
     answered = infer.infer(PROMPTS, "r", PLAIN, SAMPLING, asked)
-    assert [a.invalid for a in answered] == ["reasoning not closed", "no reasoning"]
+    assert [a.invalid for a in answered] == ["trace not closed", "no trace"]
     assert len(asked.rounds) == 1
 
 

@@ -372,6 +372,26 @@ def test_the_interval_of_token_f1_resamples_prompts() -> None:
     assert (metric["low"], metric["high"]) == pytest.approx((low, high), abs=0.03)
 
 
+def test_a_precision_that_cannot_be_missed_is_said() -> None:
+    made = [triple(i, ["prompt"] * (i % 2), category="Extremism" if i % 2 else None)
+            for i in range(6)]  # fmt: skip
+    of = samples(made)
+    (grid, *_) = EvidenceStudy("prompt").grids(measure(of, [UNSAFE] * 6))
+    assert grid.notes["Precision:"].startswith("100 without safe samples, as where a category is")
+    mixed = [replace(s, meta=s.meta | {"category": "Extremism"}) for s in of]
+    (grid, *_) = EvidenceStudy("prompt").grids(measure(mixed, [UNSAFE] * 6))
+    assert "Precision:" not in grid.notes
+
+
+@pytest.mark.parametrize(
+    ("part", "word"), [("prompt", "prompt"), ("reasoning", "trace"), ("response", "response")]
+)
+def test_a_table_calls_a_component_by_its_condition(part: Component, word: str) -> None:
+    of = samples([triple(0, [part]), triple(1)], part)
+    for grid in EvidenceStudy(part).grids(measure(of, [UNSAFE, SAFE], part)):
+        assert grid.title.startswith(f"Unsafe {word}: ")
+
+
 def test_the_tables_can_be_read_in_80_columns() -> None:
     made = [
         triple(i, ["prompt"] * (i % 2), category=name, attack="CompositionalInstructions")

@@ -169,6 +169,21 @@ def test_a_category_that_the_taxonomy_lacks_is_safe_or_unsafe_and_no_class(tmp_p
         assert all(gold_label(answers, TAXONOMY, str(s.gold.class_)) in known for s in left.samples)
 
 
+def test_a_line_break_in_a_category_breaks_no_note(tmp_path: Path) -> None:
+    notes = read(
+        write(tmp_path / "d.jsonl", [triple(0, ["prompt"], category="Gate\nForgery")])
+    ).notes
+    assert "Unsafe, and in no category of the taxonomy: 1 Gate Forgery." in notes
+
+
+@pytest.mark.parametrize(
+    ("part", "word"), [("prompt", "prompt"), ("reasoning", "trace"), ("response", "response")]
+)
+def test_a_note_calls_a_component_by_its_condition(tmp_path: Path, part: str, word: str) -> None:
+    made = read(write(tmp_path / "d.jsonl", [triple(0), triple(1, [part])]), part)
+    assert made.notes[0].startswith(f"evidence, {word}: 2 triples")
+
+
 def test_where_no_class_can_be_answered(tmp_path: Path) -> None:
     dataset = read(write(tmp_path / "d.jsonl", [triple(0, ["prompt"], category="GateForgery")]))
     with pytest.raises(DataError, match="protocol=binary"):

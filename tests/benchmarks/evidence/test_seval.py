@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trace.benchmarks.evidence import lines, seval
+from tests.benchmarks.evidence.released_names import ATTACK_VALUES, RISK_TYPES
+from trace.benchmarks.evidence import archive, lines, seval
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.benchmarks.evidence.taxonomy import ATTACK_NAMES, CATEGORY_NAMES
 from trace.errors import DataError
@@ -39,7 +41,7 @@ def packed(path: Path, data: bytes, *, entry: str | None = None) -> Path:
 
 
 def read(path: Path) -> list[Prompt]:
-    return [prompt for file in seval.files(path) for prompt in seval.read(file)]
+    return [prompt for file in seval.files(path) for prompt in seval.read(file, Counter())]
 
 
 def refusal(path: Path) -> str:
@@ -84,36 +86,13 @@ def test_the_hubs_files_are_read_and_keep_what_they_translate(tmp_path: Path) ->
 
 
 def test_every_released_category_and_attack_has_its_name(tmp_path: Path) -> None:
-    # Spelled as in S-Eval's release 0.1.2.
-    risks = [
-        "Crimes_and_Illegal_Activities",
-        "Cybersecurity",
-        "Data_Privacy",
-        "Ethics_and_Morality",
-        "Physical_and_Mental_Health",
-        "Hate_Speech",
-        "Extremism",
-        "Inappropriate_Suggestions",
-    ]
-    attacks = [
-        "positive_induction",
-        "reverse_induction",
-        "code_injection",
-        "instruction_jailbreak",
-        "goal_hijacking",
-        "instruction_encryption",
-        "deepinception",
-        "in_context_attack",
-        "chain_of_utterances",
-        "compositional_instructions",
-    ]
     path = tmp_path / "S-Eval_attack_en_small.jsonl"
     path.write_bytes(
         written(
             *(
                 ATTACK | {"risk_type": r, "ext": json.dumps({"model": "attack", "category": a})}
-                for r in risks
-                for a in attacks
+                for r in RISK_TYPES
+                for a in ATTACK_VALUES
             )
         )
     )
@@ -137,7 +116,7 @@ def test_what_is_absent_of_the_release_is_told(tmp_path: Path) -> None:
 def test_files_are_read_lazily(tmp_path: Path) -> None:
     path = tmp_path / "S-Eval_base_risk_en_full.jsonl.zip"
     packed(path, written(BASE) + b"broken\n")
-    reading = seval.read(seval.files(path)[0])
+    reading = seval.read(seval.files(path)[0], Counter())
     assert next(reading).text == BASE["prompt"]
     with pytest.raises(DataError, match=r"S-Eval_base_risk_en_full\.jsonl:2: not JSON"):
         next(reading)
@@ -161,7 +140,6 @@ def test_separators_inside_a_text_end_no_line(tmp_path: Path) -> None:
         ({"ext": {"model": "attack"}}, "should be a JSON object written as a text"),
         ({"ext": "{model"}, "should be a JSON object written as a text"),
         ({"ext": "[]"}, "should be a JSON object written as a text"),
-        ({"prompt": "  "}, "prompt: '  ' should be a text"),
         ({"prompt": None}, "prompt: None should be a text"),
     ],
 )
@@ -172,6 +150,17 @@ def test_a_wrong_field_is_named_with_file_entry_and_line(
     with pytest.raises(DataError, match=said) as caught:
         read(path)
     assert f"{path}: S-Eval_attack_en_small.jsonl:2: " in str(caught.value)
+
+
+def test_an_empty_prompt_is_passed_over_and_counted(tmp_path: Path) -> None:
+    blank = [BASE | {"prompt": " \n"}, BASE | {"prompt": ""}]
+    path = packed(tmp_path / "S-Eval_base_risk_en_small.jsonl.zip", written(*blank, BASE))
+    passed_over: Counter[str] = Counter()
+    (file,) = seval.files(path)
+    assert [prompt.text for prompt in seval.read(file, passed_over)] == [BASE["prompt"]]
+    assert passed_over == {"empty prompt": 2}
+    packed(path, written(*blank))
+    assert "all its prompts are empty" in refusal(path)
 
 
 @pytest.mark.parametrize("field", sorted(BASE))
@@ -256,7 +245,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = packed(tmp_path / "S-Eval_base_risk_en_small.jsonl.zip", b" " * (lines.MAX_LINE + 2))
     assert path.stat().st_size < 100_000
     assert ":1: the line is longer than 16 MiB" in refusal(path)
-    monkeypatch.setattr(seval, "MAX_BYTES", lines.MAX_LINE)
+    monkeypatch.setattr(archive, "MAX_BYTES", lines.MAX_LINE)
     assert "more than the whole release" in refusal(path)
 
 

@@ -6,12 +6,12 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trace.benchmarks.evidence.spans import locate, united
-from trace.benchmarks.evidence.triple import Span
+from trace.benchmarks.evidence.spans import locate
 from trace.config.evidence import Quotes
+from trace.records import Span, united
 
 MODES: tuple[Quotes, ...] = ("exact", "whitespace", "nfc")
 ALPHABET = (
@@ -75,7 +75,6 @@ def _quoted(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(deadline=None)
 @given(pair=_quoted())
 def test_the_first_slice_that_reads_alike_is_found(mode: Quotes, pair: tuple[str, str]) -> None:
     quote, source = pair
@@ -85,7 +84,6 @@ def test_the_first_slice_that_reads_alike_is_found(mode: Quotes, pair: tuple[str
         assert source[found.start : found.end] == found.text != ""
 
 
-@settings(deadline=None)
 @given(_quoted())
 def test_nfc_does_not_tell_equivalent_sources_and_quotes_apart(pair: tuple[str, str]) -> None:
     quote, source = pair
@@ -100,7 +98,6 @@ def test_nfc_does_not_tell_equivalent_sources_and_quotes_apart(pair: tuple[str, 
     assert len({span and _alike(span.text, "nfc") for span in found.values()}) == 1
 
 
-@settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_verbatim_quote_is_found_under_white_space_too(a: str, quote: str, b: str) -> None:
     assume(quote.strip())
@@ -151,7 +148,6 @@ def test_known_places(quote: str, source: str, places: tuple[tuple[int, int] | N
     assert all(source[s.start : s.end] == s.text for s in found if s)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 15).flatmap(
     lambda n: st.tuples(
         st.text("ab", min_size=n, max_size=n),

@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 
+from tests.benchmarks.evidence.released_names import ATTACK_VALUES, RISK_TYPES
 from trace.benchmarks.evidence.taxonomy import (
     ATTACK_NAMES,
     ATTACK_OF,
@@ -21,29 +22,6 @@ from trace.judging.protocols import judge_protocol
 from trace.judging.taxonomy import Category
 from trace.records import Gold, Sample
 
-# As S-Eval's released files spell them; the ninth is in none of them.
-RISK_TYPES = (
-    "Crimes_and_Illegal_Activities",
-    "Cybersecurity",
-    "Data_Privacy",
-    "Ethics_and_Morality",
-    "Physical_and_Mental_Health",
-    "Hate_Speech",
-    "Extremism",
-    "Inappropriate_Suggestions",
-)
-ATTACK_VALUES = (
-    "positive_induction",
-    "reverse_induction",
-    "code_injection",
-    "instruction_jailbreak",
-    "goal_hijacking",
-    "instruction_encryption",
-    "deepinception",
-    "in_context_attack",
-    "chain_of_utterances",
-    "compositional_instructions",
-)
 PROTOCOLS = (
     Protocol(name="binary", definitions=False, answers="binary"),
     Protocol(name="schema", definitions=True, answers="binary"),

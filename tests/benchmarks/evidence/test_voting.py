@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trace.benchmarks.evidence.annotation import Annotation, ComponentAnnotation, Failure, Named
@@ -228,7 +228,6 @@ ANNOTATIONS = st.builds(_annotation, SAID, SAID, SAID, NAMES, NAMES).map(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(ANNOTATIONS, max_size=4), st.integers(1, 3), st.sampled_from(get_args(Quotes)))
 def test_nothing_is_made_up(annotations: list[Annotation], min_valid: int, mode: Quotes) -> None:
     found = _vote(*annotations, min_valid=min_valid, mode=mode)
@@ -254,7 +253,6 @@ def test_nothing_is_made_up(annotations: list[Annotation], min_valid: int, mode:
     assert len(found.votes) == len(annotations)
 
 
-@settings(deadline=None)
 @given(st.lists(ANNOTATIONS, min_size=2, max_size=3))
 def test_the_order_of_annotators_plays_no_part(annotations: list[Annotation]) -> None:
     named = [(f"annotator {at}", one) for at, one in enumerate(annotations)]
@@ -265,7 +263,6 @@ def test_the_order_of_annotators_plays_no_part(annotations: list[Annotation]) ->
     assert len(found) == 1
 
 
-@settings(deadline=None)
 @given(st.lists(ANNOTATIONS, max_size=3))
 def test_names_of_annotators_decide_nothing(annotations: list[Annotation]) -> None:
     one = _vote(*annotations)

@@ -60,7 +60,7 @@ def test_equal_judges_share_the_mean_of_their_ranks() -> None:
         assert (row["rank"], row["judges"]) == (3.0, 5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, N), min_size=2, max_size=6))
 def test_a_rank_is_half_of_what_is_not_worse(counts: list[int]) -> None:
     """Against counting: those strictly better, and half of those that are equal."""

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import matplotlib.style
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from tests.report.compare.conftest import HOW
+from tests.report.legible import check_texts
 from trace.report import canvas
 from trace.report.compare import (
     capability,
@@ -65,27 +62,12 @@ def test_every_analysis_has_its_figure(sections: list[Section]) -> None:
     assert [d.stem for section in sections for d in section.drawings] == STEMS
 
 
-def texts(figure: Figure) -> list[tuple[Text, Any]]:
-    board: Any = FigureCanvasAgg(figure)
-    board.draw()
-    renderer = board.get_renderer()
-    shown = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text()]
-    return [(t, t.get_window_extent(renderer)) for t in shown]
-
-
 @pytest.mark.parametrize("stem", STEMS)
 def test_no_text_is_cut_or_overlaps_at_13_judges(sections: list[Section], stem: str) -> None:
     drawing = next(d for section in sections for d in section.drawings if d.stem == stem)
     with matplotlib.style.context(["default", {"text.parse_math": False}]):
         figure = drawing.draw()
-        boxes = texts(figure)
-    assert len(boxes) > 8
-    for text, box in boxes:
-        inside = box.x0 >= 0 and box.y0 >= 0
-        assert inside and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text  # noqa: PT018
-    straight = [(t.get_text(), box) for t, box in boxes if t.get_rotation() in (0, 90)]
-    for (one, a), (other, b) in itertools.combinations(straight, 2):
-        assert not (a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1), (one, other)
+        check_texts(figure, more_than=8)
 
 
 def test_equal_numbers_give_equal_bytes(sections: list[Section]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from rich.text import Text
 
 from trace.report.grid import Grid
@@ -30,6 +33,19 @@ def test_the_terminal_shows_the_same() -> None:
     assert all(isinstance(cell, Text) for cell in shown)
     spans = [[(s.start, s.end, s.style) for s in cell.spans] for cell in shown]
     assert spans == [[(0, 1, "bold")], [], [(0, 1, "underline")]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028"])
+def test_a_line_break_in_a_name_breaks_no_row(end: str) -> None:
+    grid = Grid(title=f"a{end}b", header=["Category", "n"], notes={"": f"c{end}d"})
+    grid.rows = [[(f"one{end}two",), ("1", "(0–1)")], [("  at least",), ("2",)]]
+    console = Console(width=60, record=True, file=StringIO())
+    console.print(grid.terminal())
+    lines = console.export_text().splitlines()
+    assert [line.strip() for line in lines[:1] + lines[-1:]] == ["a b", "c d"]
+    assert any(line.startswith("one two") and line.rstrip().endswith("1") for line in lines)
+    assert any(line.startswith("  at least") for line in lines)
+    assert "| one two | 1 (0–1) |" in grid.markdown()
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [None, 2.0], [2.0, 2.0]])

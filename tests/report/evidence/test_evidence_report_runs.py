@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.report.evidence.conftest import HOW, TRIPLES, exactly, make_run, righ
 from trace.report import asked
 from trace.report.compare.judged import measure
 from trace.report.evidence.guards import (
+    COMPONENTS,
     by_component,
     components_of,
     guards_of,
@@ -63,6 +65,31 @@ def test_samples_and_twins_are_checked_within_a_component() -> None:
     twin = make_run(exactly, "trace", path=runs[0].path / "again", digest="again")
     _, notes = _marked([*runs, twin])
     assert "guard stands 2 times under binary, trace" in notes[0]
+
+
+def test_what_differs_in_one_component_marks_the_guard_and_does_not_split_it() -> None:
+    others = [*runs_of(exactly, "a"), *runs_of(exactly, "b")]
+    asked_less = runs_of(exactly, "c")
+    asked_less[1] = make_run(exactly, "trace", model="c", triples=TRIPLES[:20])
+    runs, _ = _marked([*others, *asked_less])
+    assert [g.name for g in guards_of(runs, HOW)] == ["a", "b", "c (other samples)"]
+    assert [len(g.runs) for g in guards_of(runs, HOW)] == [3, 3, 3]
+
+
+def test_other_runs_of_a_guard_on_other_data_are_another_row() -> None:
+    others = [*runs_of(exactly, "a"), *runs_of(exactly, "b")]
+    again = [make_run(exactly, c, model="a", data={"file": "xyz"}, path=Path("again") / c)
+             for c in COMPONENTS]  # fmt: skip
+    found = guards_of(_marked([*others, *again])[0], HOW)
+    assert [(g.name, len(g.runs)) for g in found] == [("a", 3), ("a (other data)", 3), ("b", 3)]
+
+
+def test_a_component_that_stands_twice_is_told_apart() -> None:
+    again = make_run(exactly, "trace", settings={"sampling": "hot"}, path=Path("again"))
+    found = guards_of(_marked([*runs_of(exactly), *runs_of(exactly, "b"), again])[0], HOW)
+    assert {(g.name, len(g.runs)) for g in found} == {
+        ("guard", 3), ("guard (other sampling)", 1), ("b", 3)
+    }  # fmt: skip
 
 
 def test_a_row_a_guard_in_the_order_of_family_and_size() -> None:

@@ -14,6 +14,7 @@ from trace.records import Verdict
 from trace.report.entry import Metric, entry, with_interval
 from trace.report.judged import unscored_as
 from trace.report.metrics import Metrics
+from trace.stats.rates import all_unscored
 from trace.stats.resampling import cluster_bootstrap
 from trace.stats.token_f1 import invented, token_f1, tokens
 
@@ -91,7 +92,8 @@ def measure_token_f1(
         if value is not None or policy == "as_wrong"
     ]
     reached = sum(value or 0.0 for value in values)
-    reason = f"all {silent} are unscored" if silent else "no unsafe component with evidence"
+    of = "unsafe components with evidence"
+    reason = all_unscored(silent, of) if silent else f"no {of}"
     return _mean(
         kept,
         explained,

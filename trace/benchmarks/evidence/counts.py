@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from trace.benchmarks.evidence.freeze import Annotated
-from trace.benchmarks.evidence.triple import COMPONENTS
+from trace.benchmarks.evidence.names import shown
+from trace.benchmarks.evidence.triple import COMPONENTS, Triple
 from trace.records import Json
 from trace.stats.agreement import Votes, agreement, by_pair
 
@@ -15,9 +16,27 @@ NONE = "None"
 """The name of no category and of no attack, in tables."""
 
 
+def groups(triples: Sequence[Triple]) -> Counter[tuple[str, str, str, str]]:
+    """Triples by category, language, attack and respondent."""
+    return Counter(
+        (t.category or NONE, t.language, t.attack or NONE, t.respondent.name) for t in triples
+    )
+
+
+def counted(triples: Sequence[Triple]) -> dict[str, Json]:
+    """Category -> language -> attack -> respondent -> number of triples, for the manifest."""
+    found: dict[str, Json] = {}
+    for (*place, name), n in sorted(groups(triples).items()):
+        at = found
+        for group in place:
+            at = at.setdefault(group, {})
+        at[name] = n
+    return found
+
+
 def queued(annotated: Sequence[Annotated]) -> dict[str, int]:
     """`triples`: how many are open to a human; and `item: reason` -> how many, commonest first."""
-    found = Counter(f"{q.item}: {q.reason}" for one in annotated for q in one.open)
+    found = Counter(f"{shown(q.item)}: {q.reason}" for one in annotated for q in one.open)
     waiting = sum(bool(one.open) for one in annotated)
     return {"triples": waiting} | dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 

@@ -62,16 +62,22 @@ def curate(builder: config.EvidenceBuilder, *, limit: int | None, seed: int) -> 
         notes = ["No source was given: the prompts are the bundled ones, all of them."]
     else:
         unsafe, safe = _files(builder)
-        passed_over: Counter[str] = Counter()
-        made = sample(_read(unsafe, safe, passed_over), share=builder.share, seed=seed)
+        records: Counter[str] = Counter()
+        chats: Counter[str] = Counter()
+        read = chain(
+            chain.from_iterable(seval.read(file, records) for file in unsafe),
+            chain.from_iterable(wildchat.read(path, chats) for path in safe),
+        )
+        made = sample(read, share=builder.share, seed=seed)
         paths = [*(file.path for file in unsafe), *safe]
         if safe and not any(not p.category for p in made.prompts):
             raise DataError(
                 f"benchmark.builder.wildchat: {builder.wildchat} has no prompt in English or "
-                f"Chinese that its labels call safe ({_listed(passed_over)})."
+                f"Chinese that its labels call safe ({_listed(chats)})."
             )
         notes = [
-            *_of_sources(unsafe, safe, passed_over),
+            *_of_s_eval(unsafe, records),
+            *_of_wildchat(safe, chats),
             *(_of_categories(made.counts) if unsafe else ()),
             *_of_drawing(made.counts, builder.share),
         ]
@@ -96,23 +102,17 @@ def _files(
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}).") from error
 
 
-def _read(
-    unsafe: Sequence[seval.SEvalFile], safe: Sequence[Path], passed_over: Counter[str]
-) -> Iterator[Prompt]:
-    return chain(
-        chain.from_iterable(map(seval.read, unsafe)),
-        chain.from_iterable(wildchat.read(path, passed_over) for path in safe),
-    )
-
-
-def _of_sources(
-    unsafe: Sequence[seval.SEvalFile], safe: Sequence[Path], passed_over: Mapping[str, int]
-) -> Iterator[str]:
-    if not unsafe:
+def _of_s_eval(files: Sequence[seval.SEvalFile], passed_over: Mapping[str, int]) -> Iterator[str]:
+    if not files:
         yield "No S-Eval was given (benchmark.builder.s_eval): no prompt is meant to be unsafe."
-    elif absent := seval.absent(unsafe):
+    elif absent := seval.absent(files):
         yield f"S-Eval was given without {', '.join(absent)}."
-    if not safe:
+    if passed_over:
+        yield f"Of S-Eval's records were passed over: {_listed(passed_over)}."
+
+
+def _of_wildchat(files: Sequence[Path], passed_over: Mapping[str, int]) -> Iterator[str]:
+    if not files:
         yield "No WildChat was given (benchmark.builder.wildchat): no prompt is meant to be safe."
     elif passed_over:
         yield f"Of WildChat's conversations were passed over: {_listed(passed_over)}."

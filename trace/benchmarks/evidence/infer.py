@@ -15,8 +15,8 @@ from trace.benchmarks.evidence.triple import Respondent
 from trace.records import Completion, Json, Request, Sampling, digest
 
 Invalid: TypeAlias = Literal[
-    "reasoning not closed",
-    "no reasoning",
+    "trace not closed",
+    "no trace",
     "no response",
     "half a character",
     "too long",
@@ -163,10 +163,10 @@ def _own(prompt: Prompt, who: Respondent, made: Completion) -> Answered:
         keys=(),
     )
     if _not_made(made) is None and not made.reasoning_closed:
-        return replace(begun, invalid="reasoning not closed", keys=(made.key,))
+        return replace(begun, invalid="trace not closed", keys=(made.key,))
     answered = _answered(begun, made)
     if answered.invalid is None and not answered.reasoning.strip():
-        return replace(answered, invalid="no reasoning")
+        return replace(answered, invalid="no trace")
     return answered
 
 
@@ -174,9 +174,9 @@ def _thought(prompt: Prompt, who: Respondent, made: Completion) -> Answered:
     """The thoughts that a model was asked for; those that were cut are not closed."""
     failed = _not_made(made)
     if failed is None and made.finish == "length":
-        failed = "reasoning not closed"
+        failed = "trace not closed"
     if failed is None and not made.text.strip():
-        failed = "no reasoning"
+        failed = "no trace"
     return Answered(
         prompt=prompt,
         respondent=who,

@@ -16,6 +16,7 @@ from trace.benchmarks.evidence.attribution import (
     measure_token_f1,
 )
 from trace.benchmarks.evidence.categories import measure_categories
+from trace.benchmarks.evidence.names import CONDITION_OF
 from trace.benchmarks.evidence.triple import Component
 from trace.records import Sample, Verdict
 from trace.report.detection import measure_detection
@@ -120,7 +121,7 @@ class EvidenceStudy:
         """Detection and TokenF1, over all and along each axis; and the rest, where there is any."""
         metrics, breakdowns = result["metrics"], result["breakdowns"]
         grid = Grid(
-            title=f"Unsafe {self.part}: found, and pointed at",
+            title=f"Unsafe {CONDITION_OF[self.part]}: found, and pointed at",
             header=["", "FPR", "FNR", "Preci-\nsion", "Recall", "F1", "Token\nF1", "n"],
         )
         grid.notes[""] = "Percent of triples. Unsafe is positive; TokenF1: the whole explanation."
@@ -137,6 +138,12 @@ class EvidenceStudy:
             grid.ends.append(len(grid.rows))
             for value, of in breakdowns[axis].items():
                 row(f"no {axis}" if value == NOTHING else value, of)
+        rows = (of for axis in AXES for of in breakdowns[axis].values())
+        if any(of["precision"]["value"] and not of["fpr"]["n"] for of in rows):
+            grid.notes["Precision:"] = (
+                "100 without safe samples, as where a category is named, since nothing can be "
+                "called unsafe wrongly"
+            )
         return [grid, *self._rest(metrics)]
 
     def _rest(self, metrics: Mapping[str, Any]) -> list[Grid]:
@@ -144,7 +151,7 @@ class EvidenceStudy:
         if not shown:
             return []
         grid = Grid(
-            title=f"Unsafe {self.part}: evidence and categories",
+            title=f"Unsafe {CONDITION_OF[self.part]}: evidence and categories",
             header=["Measure", "Value", "95% interval", "n"],
         )
         grid.notes[""] = "Percent; intervals resampled by prompt."

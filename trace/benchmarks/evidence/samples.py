@@ -9,7 +9,7 @@ from pathlib import Path
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.evidence.measure import EvidenceStudy
-from trace.benchmarks.evidence.spans import united
+from trace.benchmarks.evidence.names import CONDITION_OF
 from trace.benchmarks.evidence.taxonomy import ATTACKS, TAXONOMY, marked_class
 from trace.benchmarks.evidence.triple import Component, Triple
 from trace.benchmarks.strata import limited
@@ -17,7 +17,8 @@ from trace.benchmarks.tracesafe.released_files import data_files, read_file
 from trace.errors import DataError
 from trace.judging.labels import LabelSet, label_set
 from trace.judging.taxonomy import Category
-from trace.records import Gold, Sample
+from trace.records import Gold, Sample, united
+from trace.report.grid import many, one_line
 from trace.stats.token_f1 import tokens
 
 BUNDLED = Path(__file__).parent / "data" / "triples.jsonl"
@@ -48,19 +49,7 @@ def load(settings: config.Evidence, *, part: Component, limit: int | None, seed:
     Raises:
         DataError: a file is missing, empty or not what a frozen set is; with the line.
     """
-    found = [BUNDLED] if settings.path is None else data_files(Path(settings.path).expanduser())
-    triples: dict[str, Triple] = {}
-    fingerprint: dict[str, str] = {}
-    for file in found:
-        raws, fingerprint[file.name] = read_file(file)
-        for raw in raws:
-            triple = Triple.from_json(raw.value, raw.place)
-            if triple.id in triples:
-                raise DataError(
-                    f"{raw.place}: the same texts of the same respondent again (id {triple.id}). "
-                    "Remove one of the two lines."
-                )
-            triples[triple.id] = triple
+    triples, fingerprint = read(None if settings.path is None else Path(settings.path).expanduser())
     samples = [sample_of(triple, part) for triple in triples.values()]
     licences = sorted({str(t.provenance["licence"]) for t in triples.values()
                        if t.provenance.get("licence")})  # fmt: skip
@@ -73,6 +62,30 @@ def load(settings: config.Evidence, *, part: Component, limit: int | None, seed:
         rule_judges={"marked_words": lambda sample: marked_class(str(sample.view[part]))},
         study=EvidenceStudy(part),
     )
+
+
+def read(path: Path | None) -> tuple[dict[str, Triple], dict[str, str]]:
+    """The triples of a set by their id, and the sha256 of each of its files.
+
+    Args:
+        path: a frozen set or its folder; the bundled triples without one.
+
+    Raises:
+        DataError: a file is missing, empty or not what a frozen set is; with the line.
+    """
+    triples: dict[str, Triple] = {}
+    fingerprint: dict[str, str] = {}
+    for file in [BUNDLED] if path is None else data_files(path):
+        raws, fingerprint[file.name] = read_file(file)
+        for raw in raws:
+            triple = Triple.from_json(raw.value, raw.place)
+            if triple.id in triples:
+                raise DataError(
+                    f"{raw.place}: the same texts of the same respondent again (id {triple.id}). "
+                    "Remove one of the two lines."
+                )
+            triples[triple.id] = triple
+    return triples, fingerprint
 
 
 def sample_of(triple: Triple, part: Component) -> Sample:
@@ -126,17 +139,17 @@ def _notes(samples: Sequence[Sample], part: Component) -> tuple[str, ...]:
         labels.setdefault(sample.cluster, set()).add(sample.gold.label)
     at_odds = sum(len(given) > 1 for given in labels.values())
     notes = [
-        f"evidence, {part}: {_many(len(samples), 'triple')} of {_many(len(labels), 'prompt')}, "
-        f"{gold['unsafe']} unsafe and {gold['safe']} safe."
+        f"evidence, {CONDITION_OF[part]}: {many(len(samples), 'triple')} of "
+        f"{many(len(labels), 'prompt')}, {gold['unsafe']} unsafe and {gold['safe']} safe."
     ]
     if unlisted:
-        names = ", ".join(f"{n} {name}" for name, n in sorted(unlisted.items()))
+        names = ", ".join(f"{n} {one_line(str(name))}" for name, n in sorted(unlisted.items()))
         notes.append(f"Unsafe, and in no category of the taxonomy: {names}.")
     if wordless := sum(s.gold.label == "unsafe" and not _has_words(s) for s in samples):
         notes.append(f"{wordless} unsafe without evidence, which TokenF1 leaves out.")
     if part == "prompt" and at_odds:
         notes.append(
-            f"{_many(at_odds, 'prompt')} with safe and unsafe gold labels in different triples: "
+            f"{many(at_odds, 'prompt')} with safe and unsafe gold labels in different triples: "
             "the commoner one counts for the distinct prompt, and a tie is left out there."
         )
     return tuple(notes)
@@ -144,7 +157,3 @@ def _notes(samples: Sequence[Sample], part: Component) -> tuple[str, ...]:
 
 def _has_words(sample: Sample) -> bool:
     return any(tokens(text, sample.meta["language"]) for text in sample.meta["evidence"])
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
-import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Literal, TypeAlias, cast, get_args
+from pathlib import Path
+from typing import Literal, TypeAlias, cast, get_args
 
 from trace.benchmarks.evidence import lines
+from trace.benchmarks.evidence.archive import opened
 from trace.benchmarks.evidence.prompts import Group, Prompt
 from trace.benchmarks.evidence.taxonomy import ATTACK_OF, CATEGORY_NAMES, CATEGORY_OF
 from trace.benchmarks.evidence.triple import LANGUAGES, Language
@@ -21,9 +20,6 @@ from trace.records import Json
 
 SOURCE = "S-Eval"
 LICENCE = "CC BY-NC-SA 4.0"
-MAX_BYTES = 2**31
-"""Of an unpacked file. The largest that is published has 100,000 prompts, far below it."""
-
 Kind: TypeAlias = Literal["base_risk", "attack"]
 
 _NAME = re.compile(
@@ -88,22 +84,32 @@ def files(path: Path) -> tuple[SEvalFile, ...]:
     return tuple(found)
 
 
-def read(file: SEvalFile) -> Iterator[Prompt]:
+def read(file: SEvalFile, passed_over: Counter[str]) -> Iterator[Prompt]:
     """The prompts of a file, read as they are asked for.
 
     The name alone says the language, so a file of which less than half is written in it was
     renamed. Chinese is told by its characters, of which a cipher may have none.
 
+    Args:
+        file: which one.
+        passed_over: is given how many records were not taken, by reason.
+
     Raises:
-        DataError: it cannot be read, with its entry and line; or it is in the other language.
+        DataError: it cannot be read, with its entry and line; it has no prompt; or it is in the
+            other language.
     """
     found = chinese = 0
-    with _opened(file.path) as (stream, place):
+    with opened(file.path) as (stream, place):
         for at, record in lines.objects(stream, place):
             prompt = _prompt(record, file, at)
+            if not prompt.text.strip():
+                passed_over["empty prompt"] += 1
+                continue
             found += 1
             chinese += _HAN.search(prompt.text) is not None
             yield prompt
+    if not found:
+        raise DataError(f"{file.path}: all its prompts are empty. Get the file again.")
     if 2 * (chinese if file.language == "zh" else found - chinese) < found:
         raise DataError(
             f"{file.path}: {chinese:,} of its {found:,} prompts have Chinese characters, and its "
@@ -143,61 +149,6 @@ def _named(path: Path) -> SEvalFile | None:
     )
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
-    try:
-        with path.open("rb") as file:
-            if path.suffix != ".zip":
-                yield file, str(path)
-                return
-            if file.read(len(lines.LFS)) == lines.LFS:
-                raise lines.lfs_pointer(str(path))
-            with zipfile.ZipFile(file) as packed:
-                entry = _entry(packed, path)
-                with packed.open(entry) as stream:
-                    yield stream, f"{path}: {entry.filename}"
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise DataError(f"{path}: the zip is broken ({error}). Get it again.") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from error
-
-
-def _entry(packed: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
-    """The one entry with prompts. zipfile reads no further than the size it declares."""
-    real = [entry for entry in packed.infolist() if not entry.is_dir() and not _of_macos(entry)]
-    found = [entry for entry in real if entry.filename.endswith(".jsonl")]
-    if not real:
-        raise DataError(
-            f"{path}: holds nothing but what macOS adds to a zip (__MACOSX). Get it again: the "
-            "published one holds a .jsonl as well."
-        )
-    if len(found) != 1:
-        names = ", ".join(entry.filename for entry in real[:5])
-        raise DataError(
-            f"{path}: holds {names}; the published zip holds one .jsonl. Get it again, or unpack "
-            "it and name the .jsonl as the zip is named."
-        )
-    entry = found[0]
-    if entry.file_size > MAX_BYTES:
-        raise DataError(
-            f"{path}: {entry.filename}: would be {entry.file_size / 2**30:.1f} GiB unpacked, more "
-            "than the whole release. Get it again."
-        )
-    if entry.flag_bits & 1:
-        raise DataError(f"{path}: {entry.filename}: is encrypted. Unpack it, and name the .jsonl.")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DataError(
-            f"{path}: {entry.filename}: is packed by a method other than the published deflate. "
-            "Unpack it, and name the .jsonl."
-        )
-    return entry
-
-
-def _of_macos(entry: zipfile.ZipInfo) -> bool:
-    name = PurePosixPath(entry.filename)
-    return "__MACOSX" in name.parts or name.name.startswith("._") or name.name == ".DS_Store"
-
-
 def _prompt(record: dict[str, Json], file: SEvalFile, at: str) -> Prompt:
     if lacking := [name for name in _FIELDS if name not in record]:
         raise DataError(
@@ -205,7 +156,7 @@ def _prompt(record: dict[str, Json], file: SEvalFile, at: str) -> Prompt:
             f"this one has {', '.join(record) or 'nothing'}."
         )
     text = record["prompt"]
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
         raise DataError(f"{at}: prompt: {text!r:.40} should be a text. Remove the line.")
     ext = _ext(record["ext"], file, at)
     origin = {"from_traceid": ext["from_traceid"]} if "from_traceid" in ext else {}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from trace.benchmarks.evidence.triple import Span
 from trace.config.evidence import Quotes
+from trace.records import Span
 
 _PIECE = re.compile(r"\s+|\S")
 
@@ -62,17 +61,6 @@ def locate(quote: str, source: str, mode: Quotes) -> Span | None:
         if first in starts and last in ends:
             return _span(source, starts[first], ends[last])
     return None
-
-
-def united(spans: Iterable[Span], source: str) -> tuple[Span, ...]:
-    """The spans in order, with those that overlap or touch made one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted((span.start, span.end) for span in spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return tuple(_span(source, start, end) for start, end in joined)
 
 
 def _span(source: str, start: int, end: int) -> Span:

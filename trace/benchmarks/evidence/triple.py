@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from trace.errors import DataError
-from trace.records import Json, digest
+from trace.records import Json, Span, digest
 
 Component: TypeAlias = Literal["prompt", "reasoning", "response"]
 Safety: TypeAlias = Literal["safe", "unsafe"]
@@ -15,15 +15,6 @@ Language: TypeAlias = Literal["en", "zh"]
 
 COMPONENTS: tuple[Component, ...] = get_args(Component)
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """A continuous piece of a component: `source[start:end] == text`, in Unicode code points."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, TypeVar, get_args
 
 from trace.benchmarks.evidence.annotation import Annotation, ComponentAnnotation, Named
-from trace.benchmarks.evidence.spans import locate, united
-from trace.benchmarks.evidence.triple import COMPONENTS, Component, Labelled, Span
+from trace.benchmarks.evidence.spans import locate
+from trace.benchmarks.evidence.triple import COMPONENTS, Component, Labelled
 from trace.config.evidence import Quotes
-from trace.records import Json
+from trace.records import Json, Span, united
 
 Item: TypeAlias = Component | Literal["category", "attack"]
 Reason: TypeAlias = Literal[

@@ -14,10 +14,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks, round_ticks
+from trace.report.canvas import (
+    INK,
+    Drawing,
+    blank,
+    head,
+    panels,
+    percent_ticks,
+    round_ticks,
+    ruled,
+)
 from trace.report.compare.judged import How, Judge, blocks, left_out
 from trace.report.compare.scores import Scores, doubts, unmatched
-from trace.report.compare.section import Drawing, Section, missing
+from trace.report.compare.section import Section, missing
 from trace.report.entry import number
 from trace.report.grid import Grid
 from trace.stats import correlation
@@ -254,9 +263,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
         ax.margins(x=0.1)
         round_ticks(ax)
         ax.set_xlabel("score", fontsize=7)
-        ax.grid(color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax)
     handles = [Line2D([], [], linestyle="", marker="o", color=inks[n], label=n) for n in names]
     picture.legend(handles=handles, loc="outside right center", fontsize=7, frameon=False)
     head(picture, "Balanced F1 (schema) against capability scores")

@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, bare, blank, head
+from trace.report.canvas import INK, Drawing, bare, blank, head
 from trace.report.compare.judged import How, Judge, blocks, class_order
-from trace.report.compare.section import FIELDS, Drawing, Section, fields
+from trace.report.compare.section import FIELDS, Section, fields
 from trace.report.entry import Metric, number
 from trace.report.grid import Grid, percent
 

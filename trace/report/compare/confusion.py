@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from trace.records import Json
+from trace.report.canvas import Drawing
 from trace.report.compare.judged import Judge, blocks, left_out
-from trace.report.compare.section import Drawing, Section, missing
+from trace.report.compare.section import Section, missing
 from trace.report.entry import from_rate
 from trace.report.figures import confusion_figure, confusion_rows
 from trace.report.grid import Grid, percent

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, POINT, bare, blank, head, panels
+from trace.report.canvas import INK, POINT, blank, head, name_rows, panels, ruled
 from trace.report.compare.judged import (
     EXPLICIT,
     How,
@@ -146,11 +146,8 @@ def figure(found: Mapping[str, Any]) -> Figure:
         ax.axvline(0, color=INK, linewidth=0.8)
         ax.set_xlim(-1.02, 1.02)
         ax.set_xticks([-1, -0.5, 0, 0.5, 1], ["−100", "−50", "0", "50", "100"])
-        ax.set_ylim(tallest - 0.5, -0.5)
-        ax.set_yticks(range(len(rows)), list(rows), fontsize=7)
+        name_rows(ax, rows, rows=tallest)
         ax.set_title(protocol, fontsize=9)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     head(picture, "Explicit dangers minus operational faults, points (95%, resampled by cluster)")
     return picture

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, POINT, bare, blank, head, panels
+from trace.report.canvas import INK, POINT, blank, head, name_rows, panels, ruled
 from trace.report.compare.judged import How, Judge, blocks, counted, left_out, resample
 from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.entry import Metric, entry, number, with_interval
@@ -178,11 +178,8 @@ def figure(found: Mapping[str, Any]) -> Figure:
         ax.axvline(0, color=INK, linewidth=0.8)
         ax.set_xlim(-1.02, 1.02)
         ax.set_xticks([-1, -0.5, 0, 0.5, 1], ["−100", "−50", "0", "50", "100"])
-        ax.set_ylim(tallest - 0.5, -0.5)
-        ax.set_yticks(range(len(rows["judges"])), list(rows["judges"]), fontsize=7)
+        name_rows(ax, rows["judges"], rows=tallest)
         ax.set_title(protocol, fontsize=9)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     head(picture, "Own family's samples minus others, points; hollow: adjusted by other judges")
     return picture

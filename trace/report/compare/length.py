@@ -12,7 +12,16 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
+from trace.report.canvas import (
+    INK,
+    Drawing,
+    blank,
+    head,
+    legend_below,
+    panels,
+    percent_ticks,
+    ruled,
+)
 from trace.report.compare.judged import (
     How,
     Judge,
@@ -24,7 +33,7 @@ from trace.report.compare.judged import (
     resample,
     without_label,
 )
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import Metric, entry, from_rate, with_interval
 from trace.report.grid import Grid
 from trace.report.runs import Observation
@@ -247,9 +256,7 @@ def figure(key: str, block: Mapping[str, Any]) -> Figure:
         percent_ticks(ax, "y")
         ax.set_xlabel("steps" if key == "steps" else "characters", fontsize=8)
         ax.set_title(protocol, fontsize=9)
-        ax.grid(axis="y", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "y")
     legend_below(picture, shown)
     head(picture, f"Accuracy by {'steps' if key == 'steps' else 'characters'}, over all judges")
     return picture

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks
+from trace.report.canvas import INK, Drawing, blank, head, panels, percent_ticks, ruled
 from trace.report.compare.judged import Judge, blocks, left_out
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import number
 from trace.report.grid import Grid, percent
 
@@ -126,9 +126,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
         ax.set_ylabel("TPR (unsafe rightly called)", fontsize=8)
         ax.set_title(protocol, fontsize=9)
         ax.set_aspect("equal")
-        ax.grid(color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax)
     handles = [
         Line2D(
             [], [], linestyle="", marker=MARKERS[kinds[name]], color=inks[name],

@@ -10,9 +10,18 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
+from trace.report.canvas import (
+    INK,
+    Drawing,
+    blank,
+    head,
+    legend_below,
+    panels,
+    percent_ticks,
+    ruled,
+)
 from trace.report.compare.judged import How, Judge, accuracy, blocks, class_order, left_out
-from trace.report.compare.section import Drawing, Section, missing
+from trace.report.compare.section import Section, missing
 from trace.report.entry import number
 from trace.report.grid import Grid, percent
 from trace.stats.correlation import pearson
@@ -136,9 +145,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
         ax.set_xlabel("first time", fontsize=8)
         ax.set_title(protocol, fontsize=9)
         ax.set_aspect("equal")
-        ax.grid(color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax)
     shown[0].set_ylabel("asked again", fontsize=8)
     legend_below(picture, shown)
     head(picture, "Accuracy of each class, asked twice")

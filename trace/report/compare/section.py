@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from trace.records import Json
+from trace.report.canvas import Drawing
 from trace.report.entry import Metric
 from trace.report.grid import Grid, escape
 
@@ -20,15 +21,6 @@ FIELDS = ["value", "low", "high", "n", "n_unscored"]
 def fields(metric: Metric) -> list[Any]:
     """The values of `FIELDS`."""
     return [metric[name] for name in FIELDS]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
-    """A figure that is drawn when it is written, and the rows of the CSV behind it."""
-
-    stem: str
-    draw: Callable[[], Figure]
-    rows: Sequence[list[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
+from trace.report.canvas import (
+    INK,
+    blank,
+    head,
+    legend_below,
+    panels,
+    percent_ticks,
+    ruled,
+)
 from trace.report.compare.judged import Judge, blocks, left_out
 from trace.report.compare.section import FIELDS, Section, by_protocol, fields
 from trace.report.grid import Grid
@@ -139,9 +147,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
         percent_ticks(ax, "y")
         ax.set_xlabel("parameters (10⁹)", fontsize=8)
         ax.set_title(protocol, fontsize=9)
-        ax.grid(color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax)
     legend_below(picture, shown)
     head(picture, "Balanced accuracy against size within a family (95%, resampled by cluster)")
     return picture

@@ -9,7 +9,16 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, legend_below, panels, percent_ticks
+from trace.report.canvas import (
+    INK,
+    blank,
+    head,
+    legend_below,
+    name_rows,
+    panels,
+    percent_ticks,
+    ruled,
+)
 from trace.report.compare.judged import Judge, blocks, left_out
 from trace.report.compare.section import FIELDS, Section, by_protocol, fields, missing
 from trace.report.entry import Metric, from_rate, number
@@ -183,12 +192,9 @@ def figure(found: Mapping[str, Any]) -> Figure:
             for wording, value in known.items():
                 ax.plot(value, i, "o", color=inks[wording], label=wording, markersize=5, alpha=0.8)
         percent_ticks(ax, "x")
-        ax.set_ylim(tallest - 0.5, -0.5)
-        ax.set_yticks(range(len(block)), list(block), fontsize=7)
+        name_rows(ax, block, rows=tallest)
         ax.set_title(protocol, fontsize=9)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     legend_below(picture, shown)
     head(picture, "Balanced accuracy in each variant of the wording")
     return picture

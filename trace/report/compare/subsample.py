@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from trace.records import Json
-from trace.report.canvas import PALE, bare, blank, head, round_ticks
+from trace.report.canvas import Drawing, blank, head, round_ticks, ruled
 from trace.report.compare.judged import (
     How,
     Judge,
@@ -22,7 +22,7 @@ from trace.report.compare.judged import (
     left_out,
     without_label,
 )
-from trace.report.compare.section import Drawing, Section, missing
+from trace.report.compare.section import Section, missing
 from trace.report.entry import number
 from trace.report.grid import Grid
 from trace.stats.correlation import pearson
@@ -172,9 +172,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
     round_ticks(axes)
     axes.set_xlabel("Spearman's ρ of the classes")
     axes.set_ylabel("share of draws at or under")
-    axes.grid(color=PALE, linewidth=0.8)
-    axes.set_axisbelow(True)
     axes.legend(frameon=False, fontsize=8)
-    bare(axes)
+    ruled(axes)
     head(picture, "Rank of the classes: subsample against all (solid), another (dashed)")
     return picture

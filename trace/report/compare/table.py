@@ -9,9 +9,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks
+from trace.report.canvas import INK, Drawing, blank, head, name_rows, panels, percent_ticks, ruled
 from trace.report.compare.judged import Judge, blocks
-from trace.report.compare.section import FIELDS, Drawing, Section, fields
+from trace.report.compare.section import FIELDS, Section, fields
 from trace.report.grid import Grid, percent
 
 TITLE = "Judges under each protocol"
@@ -112,11 +112,8 @@ def figure(found: Mapping[str, Any]) -> Figure:
             )
         ax.axvline(0.5, color=INK, linewidth=0.8, linestyle=":")
         percent_ticks(ax, "x")
-        ax.set_ylim(tallest - 0.5, -0.5)
-        ax.set_yticks(range(len(block)), list(block), fontsize=7)
+        name_rows(ax, block, rows=tallest)
         ax.set_title(protocol, fontsize=9)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     head(picture, "Balanced accuracy (95%, resampled by cluster); blue: general, orange: guard")
     return picture

@@ -11,9 +11,9 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, panels
+from trace.report.canvas import INK, PALE, Drawing, bare, blank, head, panels
 from trace.report.compare.judged import How
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import Metric
 from trace.report.evidence.guards import Guard, by_component, detect, names_in
 from trace.report.evidence.safety import mean

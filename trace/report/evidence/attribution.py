@@ -10,7 +10,7 @@ from trace.report.compare.section import Section, missing
 from trace.report.entry import Metric
 from trace.report.evidence.forest import drawing
 from trace.report.evidence.guards import Guard, by_component, own_metric, without
-from trace.report.evidence.safety import glance, mean
+from trace.report.evidence.safety import glance, means_by_metric
 
 NAME, TITLE = "evidence_attribution", "Evidence: TokenF1 by component (Table 3)"
 MAIN = "token_f1"
@@ -39,13 +39,7 @@ def attribution(guards: Sequence[Guard]) -> dict[str, Json]:
     if not cells:
         reasons = {_lack(guard, c) for guard in guards for c in guard.runs}
         return {"reason": "; ".join(sorted(filter(None, reasons)))}
-    return {
-        "components": cells,
-        "means": {
-            name: {c: mean(row[name] for row in of.values()) for c, of in cells.items()}
-            for name in SHOWN
-        },
-    }
+    return {"components": cells, "means": means_by_metric(cells, SHOWN)}
 
 
 def _lack(guard: Guard, component: str) -> str | None:

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trace.report.compare.judged import How, resample
+from trace.report.detection import F1_COLUMNS, f1
 from trace.report.entry import Metric, entry, with_interval
 from trace.report.judged import Judged
 from trace.report.resampled import columns
 
-_UNSAFE, _CAUGHT, _FLAGGED = 0, 2, 5  # of `columns`
-_WIDTH = 3
+_WIDTH = len(F1_COLUMNS)
 
 
 def f1_contrast(
@@ -40,7 +40,7 @@ def f1_contrast(
     reasons = [
         f"{name}: no unsafe samples"
         for name, (table, _) in zip(names, sides, strict=True)
-        if not table.size or not table[:, _UNSAFE].any()
+        if not table.size or not table[:, F1_COLUMNS[0]].any()
     ]
     total = [*first, *second]
     counted = sum(len(clusters) for _, clusters in sides)
@@ -51,18 +51,13 @@ def f1_contrast(
         )
     rows = np.zeros((counted, 2 * _WIDTH), dtype=np.int64)
     split = len(sides[0][1])
-    rows[:split, :_WIDTH] = sides[0][0][:, (_UNSAFE, _CAUGHT, _FLAGGED)]
-    rows[split:, _WIDTH:] = sides[1][0][:, (_UNSAFE, _CAUGHT, _FLAGGED)]
+    rows[:split, :_WIDTH] = sides[0][0][:, F1_COLUMNS]
+    rows[split:, _WIDTH:] = sides[1][0][:, F1_COLUMNS]
     value = float(_difference(rows.sum(axis=0, keepdims=True).astype(np.float64))[0])
     metric = entry(value, n=counted, n_unscored=unscored, higher_is_better=None)
     return with_interval(metric, resample(rows, [*sides[0][1], *sides[1][1]], _difference, how))
 
 
 def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    value: NDArray[np.float64] = _f1(sums[:, :_WIDTH]) - _f1(sums[:, _WIDTH:])
+    value: NDArray[np.float64] = f1(sums[:, :_WIDTH]) - f1(sums[:, _WIDTH:])
     return value
-
-
-def _f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    unsafe, caught, flagged = sums.T
-    return np.where(unsafe > 0, 2 * caught / (unsafe + flagged), np.nan)

@@ -9,7 +9,7 @@ from trace.report.compare.judged import How
 from trace.report.compare.section import Section, missing
 from trace.report.evidence.forest import drawing
 from trace.report.evidence.guards import Guard, by_component, detect, without
-from trace.report.evidence.safety import SHOWN, glance, mean
+from trace.report.evidence.safety import SHOWN, glance, means_by_metric
 from trace.report.runs import Observation
 
 NAME, TITLE = "evidence_encryption", "Instruction encryption alone (Table 6)"
@@ -38,13 +38,7 @@ def encryption(guards: Sequence[Guard], how: How) -> dict[str, Json]:
     )
     if not cells:
         return {"reason": f"no triple has the attack {ATTACK}"}
-    return {
-        "components": cells,
-        "means": {
-            metric: {c: mean(row[metric] for row in of.values()) for c, of in cells.items()}
-            for metric in SHOWN
-        },
-    }
+    return {"components": cells, "means": means_by_metric(cells, SHOWN)}
 
 
 def section(guards: Sequence[Guard], how: How) -> Section:

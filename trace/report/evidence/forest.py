@@ -8,11 +8,19 @@ from typing import Any, TypeAlias
 
 from matplotlib.figure import Figure
 
-from trace.report.canvas import PALE, POINT, bare, blank, head, panels, percent_ticks
-from trace.report.compare.section import FIELDS, Drawing, fields
+from trace.report.canvas import (
+    POINT,
+    Drawing,
+    blank,
+    head,
+    name_rows,
+    panels,
+    percent_ticks,
+    ruled,
+)
+from trace.report.compare.section import FIELDS, fields
 from trace.report.entry import Metric
 from trace.report.evidence.guards import names_in
-from trace.report.evidence.marks import name_rows
 
 Cells: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Metric]]]
 """Component -> guard -> metric's name -> metric."""
@@ -48,8 +56,6 @@ def forest(cells: Cells, metric: str, title: str) -> Figure:
         percent_ticks(ax, "x")
         name_rows(ax, names)
         ax.set_title(component, fontsize=8)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     head(picture, title)
     return picture

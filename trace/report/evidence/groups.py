@@ -11,13 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks
+from trace.report.canvas import INK, Drawing, blank, head, name_rows, panels, percent_ticks, ruled
 from trace.report.compare.judged import How
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import Metric
 from trace.report.evidence.contrast import f1_contrast
 from trace.report.evidence.guards import Guard, by_component, detect, names_in, without
-from trace.report.evidence.marks import name_rows
 from trace.report.evidence.safety import mean
 from trace.report.grid import Grid, percent
 from trace.report.runs import Observation
@@ -215,9 +214,7 @@ def figure(cells: Mapping[str, Any], by: Split) -> Figure:
         percent_ticks(ax, "x")
         name_rows(ax, names)
         ax.set_title(component, fontsize=8)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     handles = [
         Line2D([], [], linestyle="", markersize=5, label=group, **style)
         for group, style in zip(by.groups, SIDES, strict=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -38,9 +37,3 @@ def key_below(figure: Figure, drawn: dict[str, dict[str, Any]], *, across: int =
         handles=handles, loc="outside lower center", ncols=across, fontsize=7, frameon=False,
         handletextpad=0.2, columnspacing=1.0,
     )  # fmt: skip
-
-
-def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """A row a name on the y axis, the first on top."""
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_yticks(range(len(names)), list(names), fontsize=7)

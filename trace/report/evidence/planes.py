@@ -10,8 +10,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, bare, blank, head, panels, percent_ticks
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.canvas import INK, Drawing, blank, head, panels, percent_ticks, ruled
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import Metric
 from trace.report.evidence.guards import Guard, by_component, names_in, without
 from trace.report.evidence.marks import key_below, marks
@@ -136,9 +136,7 @@ def figure(cells: Mapping[str, Any], of: Plane) -> Figure:
         ax.set_xlabel(of.labels[0], fontsize=7)
         ax.set_title(component, fontsize=8)
         ax.set_aspect("equal")
-        ax.grid(color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax)
     shown[0].set_ylabel(of.labels[1], fontsize=7)
     key_below(picture, drawn)
     head(picture, of.head)

@@ -33,30 +33,42 @@ def safety(guards: Sequence[Guard]) -> dict[str, Json]:
 
     Returns:
         `components` (component -> guard -> metric -> metric; a prompt counts once a triple),
-        `means` (component -> metric -> value and n, unweighted over the guards with a value) and
-        `distinct_prompts` (guard -> metric -> metric, each prompt once).
+        `means` (component -> metric -> value and n, unweighted over the guards with a value),
+        `distinct_prompts` (guard -> metric -> metric, each prompt once) and their
+        `distinct_means` (metric -> value and n).
     """
     cells = by_component(guards, lambda guard, component: dict(guard.detected[component]))
+    once = {
+        guard.name: {metric: own_metric(guard.runs["prompt"], metric + ONCE) for metric in SHOWN}
+        for guard in guards
+        if "prompt" in guard.runs
+    }
     return {
         "components": cells,
-        "means": {
-            component: {metric: mean(row[metric] for row in of.values()) for metric in SHOWN}
-            for component, of in cells.items()
-        },
-        "distinct_prompts": {
-            guard.name: {
-                metric: own_metric(guard.runs["prompt"], metric + ONCE) for metric in SHOWN
-            }
-            for guard in guards
-            if "prompt" in guard.runs
-        },
+        "means": {component: _means(of) for component, of in cells.items()},
+        "distinct_prompts": once,
+        "distinct_means": _means(once),
     }
+
+
+def _means(rows: Mapping[str, Mapping[str, Metric]]) -> dict[str, Json]:
+    return {metric: mean(row[metric] for row in rows.values()) for metric in SHOWN}
 
 
 def mean(metrics: Iterable[Metric]) -> dict[str, Json]:
     """The unweighted mean over those with a value, and how many they are."""
     values = [metric["value"] for metric in metrics if metric["value"] is not None]
     return {"value": number(float(np.mean(values))) if values else None, "n": len(values)}
+
+
+def means_by_metric(
+    cells: Mapping[str, Mapping[str, Mapping[str, Metric]]], names: Iterable[str]
+) -> dict[str, Json]:
+    """Metric -> component -> the unweighted mean over its guards, and how many they are."""
+    return {
+        name: {component: mean(row[name] for row in of.values()) for component, of in cells.items()}
+        for name in names
+    }
 
 
 def section(guards: Sequence[Guard]) -> Section:
@@ -67,7 +79,7 @@ def section(guards: Sequence[Guard]) -> Section:
     grids = [glance("F1 by component", "f1", cells, means)]
     grids += [_grid(component, rows, means[component]) for component, rows in cells.items()]
     if once:
-        grids.append(_once(once))
+        grids.append(_once(once, found["distinct_means"]))
     return Section(
         name=NAME,
         title=TITLE,
@@ -137,12 +149,11 @@ def _grid(component: str, rows: Mapping[str, Any], means: Mapping[str, Any]) -> 
         row = [(name,), *(_cell(grid, metrics[metric]) for metric in SHOWN)]
         grid.rows.append([*row, (grid.value(coverage),), (str(coverage["n"]),)])
     _ranked(grid, rows)
-    grid.ends.append(len(grid.rows))
-    grid.rows.append([("mean",), *(_mean(means[metric]) for metric in SHOWN), (), ()])
+    _append_means(grid, means)
     return grid
 
 
-def _once(rows: Mapping[str, Any]) -> Grid:
+def _once(rows: Mapping[str, Any], means: Mapping[str, Any]) -> Grid:
     heads = [heading for heading, _ in SHOWN.values()]
     grid = Grid(title="Prompt: safety, per distinct prompt", header=["Guard", *heads, "Prompts"])
     grid.notes[""] = "Percent. Each prompt counts once, however many triples have it."
@@ -150,6 +161,7 @@ def _once(rows: Mapping[str, Any]) -> Grid:
         row = [(name,), *(_cell(grid, metrics[metric]) for metric in SHOWN)]
         grid.rows.append([*row, (str(metrics["f1"]["n"]),)])
     _ranked(grid, rows)
+    _append_means(grid, means)
     return grid
 
 
@@ -157,6 +169,13 @@ def _ranked(grid: Grid, rows: Mapping[str, Any]) -> None:
     for column, (metric, (_, high)) in enumerate(SHOWN.items(), 1):
         values = [metrics[metric]["value"] for metrics in rows.values()]
         grid.rank(column, values, higher_is_better=high)
+
+
+def _append_means(grid: Grid, means: Mapping[str, Any]) -> None:
+    """The last row; what stands behind the metrics has no mean."""
+    cells = [_mean(means[metric]) for metric in SHOWN]
+    grid.ends.append(len(grid.rows))
+    grid.rows.append([("mean",), *cells, *[()] * (len(grid.header) - 1 - len(cells))])
 
 
 def _cell(grid: Grid, metric: Metric) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trace.records import Json
-from trace.report.canvas import PALE, bare, blank, head, panels, percent_ticks
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.canvas import Drawing, blank, head, panels, percent_ticks, ruled
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.evidence.guards import Guard, by_component, without
 from trace.report.evidence.marks import key_below, marks
 from trace.report.grid import Grid
@@ -137,9 +137,7 @@ def figure(cells: Mapping[str, Any]) -> Figure:
         percent_ticks(ax, "y")
         ax.set_xlabel(axes[what], fontsize=7)
         ax.set_title(component if what == next(iter(axes)) else "", fontsize=8)
-        ax.grid(color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax)
     key_below(picture, drawn)
     head(picture, "F1 against size and training instances; marks: family of the base")
     return picture

@@ -12,13 +12,22 @@ from matplotlib.figure import Figure
 from scipy.stats import rankdata
 
 from trace.records import Json
-from trace.report.canvas import INK, PALE, POINT, bare, blank, head, panels, round_ticks
+from trace.report.canvas import (
+    INK,
+    POINT,
+    Drawing,
+    blank,
+    head,
+    name_rows,
+    panels,
+    round_ticks,
+    ruled,
+)
 from trace.report.compare.judged import How
-from trace.report.compare.section import FIELDS, Drawing, Section, fields, missing
+from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import Metric
 from trace.report.evidence.contrast import f1_contrast
 from trace.report.evidence.guards import COMPONENTS, Guard, without
-from trace.report.evidence.marks import name_rows
 from trace.report.evidence.safety import mean
 from trace.report.grid import Grid, percent
 
@@ -177,9 +186,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
         round_ticks(ax)
         name_rows(ax, names)
         ax.set_title(pair, fontsize=8)
-        ax.grid(axis="x", color=PALE, linewidth=0.8)
-        ax.set_axisbelow(True)
-        bare(ax)
+        ruled(ax, "x")
     head(picture, "F1 of one component less another, same triples (points, 95% by prompt)")
     return picture
 
