@@ -6,8 +6,11 @@ READY := $(VENV)/.ready
 VLLM := .venv-vllm
 VLLM_PY := $(VLLM)/bin/python
 VLLM_READY := $(VLLM)/.ready
+ANNOTATE := .venv-annotate
+ANNOTATE_PY := $(ANNOTATE)/bin/python
+ANNOTATE_READY := $(ANNOTATE)/.ready
 
-.PHONY: demo test test-slow test-vllm lint types bench gpu-check check env vllm-env clean
+.PHONY: demo test test-slow test-vllm test-annotate lint types bench gpu-check check env vllm-env annotate-env clean
 
 demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
 	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=3 benchmark.distractors=2
@@ -16,10 +19,14 @@ test: $(READY)  ## the tests, under ten minutes on two cores
 	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE
 
 test-slow: $(READY)  ## the tests that load models, start processes, or kill them
-	$(PY) -m pytest -m slow
+	$(PY) -m pytest -m slow --ignore=tests/annotation/browser
 
 test-vllm: $(VLLM_READY)  ## the tests of the vLLM engine, for real on the CPU
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(VLLM_PY) -m pytest tests/models/vllm -rfE
+
+test-annotate: $(READY) $(ANNOTATE_READY)  ## annotation in a real browser (apt-get install chromium)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-browser.txt
+	$(PY) -m pytest tests/annotation/browser -rfE
 
 lint: $(READY)
 	$(PY) -m ruff check .
@@ -44,6 +51,8 @@ env: $(READY)  ## only the environment
 
 vllm-env: $(VLLM_READY)  ## another environment, with vLLM for a CPU: 3 GB
 
+annotate-env: $(ANNOTATE_READY)  ## another environment, with Label Studio: 1 GB
+
 # torch comes first and pinned: anything that resolves it freely may bring another build.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -58,5 +67,10 @@ $(VLLM_READY): pyproject.toml constraints.txt requirements-vllm.txt
 	$(VLLM_PY) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-vllm.txt
 	touch $(VLLM_READY)
 
+$(ANNOTATE_READY): requirements-annotate.txt
+	$(PYTHON) -m venv $(ANNOTATE)
+	$(ANNOTATE_PY) -m pip install --quiet --disable-pip-version-check -r requirements-annotate.txt
+	touch $(ANNOTATE_READY)
+
 clean:
-	rm -rf $(VENV) $(VLLM) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VLLM) $(ANNOTATE) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,7 +16,7 @@ ROOMS = [  # from the top; a room imports only rooms below its own line
     {"sweep", "messages"},
     {"tasks"},
     {"benchmarks", "interp"},
-    {"judging", "models", "report", "tracking", "config"},
+    {"annotation", "judging", "models", "report", "tracking", "config"},
     {"stats", "assets", "records", "errors", "reasoning"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}

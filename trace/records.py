@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -60,6 +60,26 @@ class Sample:
     view: Mapping[str, Json]
     cluster: str
     meta: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A continuous piece of a text: `source[start:end] == text`, in Unicode code points."""
+
+    start: int
+    end: int
+    text: str
+
+
+def united(spans: Iterable[Span], source: str) -> tuple[Span, ...]:
+    """The spans in order, with those that overlap or touch made one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted((span.start, span.end) for span in spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(Span(start=s, end=e, text=source[s:e]) for s, e in joined)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -340,7 +340,7 @@ def test_a_choice_that_keeps_nothing_has_a_limit_too() -> None:
     assert len(settled.chosen["DataLeak"]) == 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sets(st.integers(0, 399)), st.integers(1, 12))
 def test_what_is_asked_has_a_limit(fine: set[int], count: int) -> None:
     settled = _settled(fine, count, lambda _, left: list(left[:count]))
@@ -395,7 +395,7 @@ def test_the_published_agreement() -> None:
     assert (kappa["n"], kappa["n_unscored"], kappa["unit"]) == (155, 4, "kappa")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.tuples(*[st.integers(0, 9)] * 4))
 def test_kappa_against_another_implementation(table: tuple[int, int, int, int]) -> None:
     kappa = agreement.agreement(_pairs(table), seed=0, draws=10)["kappa"]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import subprocess
 import sys
 import warnings
@@ -10,9 +9,8 @@ from typing import Any
 
 import matplotlib.image
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 
+from tests.report.legible import check_texts
 from trace.records import Verdict
 from trace.report import figures
 from trace.report.figures import write_figures
@@ -87,22 +85,7 @@ def test_no_text_is_cut_or_overlaps(planted: Any, fine: bool) -> None:
         figures.confusion_figure(found["breakdowns"]["confusion"], title),
         figures._accuracy_figure(found["breakdowns"]["class"], title),
     ):
-        canvas: Any = FigureCanvasAgg(figure)
-        canvas.draw()
-        renderer = canvas.get_renderer()
-        texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text()]
-        assert len(texts) > 10
-        straight = []
-        for text in texts:
-            box = text.get_window_extent(renderer)
-            assert box.x0 >= 0
-            assert box.y0 >= 0
-            assert box.x1 <= figure.bbox.x1
-            assert box.y1 <= figure.bbox.y1
-            if text.get_rotation() == 0:
-                straight.append((text.get_text(), box))
-        for (one, a), (other, b) in itertools.combinations(straight, 2):
-            assert not (a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1), (one, other)
+        check_texts(figure, more_than=10)
 
 
 @pytest.mark.parametrize("step", ["write_bytes", "replace"])

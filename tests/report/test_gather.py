@@ -12,7 +12,7 @@ import yaml
 
 from trace.errors import ConfigError, DataError
 from trace.report.gather import find, gather
-from trace.report.runs import read
+from trace.report.run_folder import read
 
 Make = Callable[..., Path]
 
@@ -226,25 +226,37 @@ def test_damaged_files_are_refused(make: Make, tmp_path: Path, name: str, conten
 
 
 @pytest.mark.parametrize(
-    ("other", "problem", "mark"),
+    ("other", "problem", "sides", "mark"),
     [
-        ({"data": "xyz"}, "differ in their data", "other data"),
-        ({"prompt": "q"}, "differ in their prompt under schema", "other prompt"),
-        ({"samples": 2}, "differ in their samples under schema", "other samples"),
-        ({"benchmark": "evidence"}, "differ in their benchmark", "other benchmark"),
-        ({"sampling": {"temperature": 1.0}}, "sampling under schema", "other sampling"),
-        ({"sampling": {"max_new_tokens": 5}}, "sampling under schema", "other sampling"),
+        ({"data": "xyz"}, "differ in their data", ("f (abc)", "f (xyz)"), "other data"),
+        ({"prompt": "q"}, "differ in their prompt under schema", ("p", "q"), "other prompt"),
+        ({"samples": 2}, "differ in their samples under schema",
+         ("4 samples, 2 of them everywhere,", "2 samples, 2 of them everywhere,"),
+         "other samples"),
+        ({"benchmark": "evidence"}, "differ in their benchmark", ("tracesafe", "evidence"),
+         "other benchmark"),
+        ({"sampling": {"temperature": 1.0}}, "sampling under schema",
+         ('"temperature":0.0}', '"top_p":1.0}'), "other sampling"),
+        ({"sampling": {"max_new_tokens": 5}}, "sampling under schema",
+         ('{"max_new_tokens":1024,"temperature":0.0}', '{"max_new_tokens":5,"temperature":0.0}'),
+         "other sampling"),
     ],
-)
+)  # fmt: skip
 def test_runs_that_are_not_comparable(
-    make: Make, tmp_path: Path, other: dict[str, Any], problem: str, mark: str
+    make: Make,
+    tmp_path: Path,
+    other: dict[str, Any],
+    problem: str,
+    sides: tuple[str, str],
+    mark: str,
 ) -> None:
     same = [make("a"), make("b")]
     strange = make("c", **other)
     with pytest.raises(DataError, match=problem) as caught:
         gather(everything(tmp_path))
-    for path in (*same, strange):
-        assert str(path) in str(caught.value)
+    for side, path in zip(sides, (same[0], strange), strict=True):
+        assert f"{side} in {path}" in str(caught.value)
+    assert str(same[1]) in str(caught.value)
     gathered = gather(everything(tmp_path), mixed=True)
     assert {run.path: run.marks for run in gathered.runs} == {
         same[0]: (), same[1]: (), strange: (mark,)

@@ -40,7 +40,7 @@ PAIRS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PAIRS)
 def test_scikit_learn_agrees(pairs: list[tuple[bool, float]]) -> None:
     found = measure_scores(apart(pairs), "Safe", draws=2, seed=0)

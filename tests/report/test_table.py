@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
+from trace.benchmarks.evidence.taxonomy import CATEGORY_NAMES, TAXONOMY
 from trace.records import Verdict
 from trace.report.grid import percent
 from trace.report.judged import Judged
@@ -39,6 +40,19 @@ def test_fits_80_columns(planted: Any, fine: bool) -> None:
     lines = shown(per_class("title", evaluation["breakdowns"]["class"]))
     assert max(map(len, lines)) <= 80
     assert {c.class_ for c in items} <= {line.split(" ")[0] for line in lines}
+
+
+def test_the_classes_of_the_evidence_study_are_whole_with_hundreds_of_samples() -> None:
+    names = (TAXONOMY.benign.name, *CATEGORY_NAMES)
+    items = [
+        Judged(gold=name, verdict=Verdict(status="ok", label=name), cluster=str(i), class_=name)
+        for i in range(120)
+        for name in names
+    ]
+    evaluation, _ = results(items, names)
+    lines = shown(per_class("title", evaluation["breakdowns"]["class"]))
+    assert max(map(len, lines)) <= 80
+    assert set(names) <= {line.split(" ")[0] for line in lines}
 
 
 def test_numbers_are_those_of_the_metrics(planted: Any) -> None:

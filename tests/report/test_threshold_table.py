@@ -80,7 +80,7 @@ def test_it_is_not_chosen_on_what_it_reports(share: float) -> None:
         assert found["metrics"][side]["value"] == pytest.approx(right / len(rest))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 50), st.sampled_from([0.3, 0.5, 0.7]))
 def test_the_choice_is_the_best_of_all_scores(seed: int, share: float) -> None:
     rng = random.Random(seed)

@@ -63,7 +63,7 @@ def _article(record: MutationRecord) -> Iterator[str]:
     yield f"<article><h3><code>{escape(record.id)}</code> {escape(record.target_tool)}"
     yield f"{escape(kind)}, {escape(str(record.source_cluster))}, {len(record.trajectory.steps)} "
     yield f"steps</h3>\n<p class=why>{escape(record.rationale)}</p>\n"
-    for what, old, new in _shown(record):
+    for what, old, new in compared(record):
         yield f"<p class=what>{escape(what)}</p>\n"
         if old == new:
             yield f"<pre>{escape(new)}</pre>\n"
@@ -73,8 +73,11 @@ def _article(record: MutationRecord) -> Iterator[str]:
     yield "</article>\n"
 
 
-def _shown(record: MutationRecord) -> Iterator[tuple[str, str, str]]:
-    """What is looked at, and how it reads in the original and in the record."""
+def compared(record: MutationRecord) -> Iterator[tuple[str, str, str]]:
+    """What is looked at, and how it reads in the original and in the record.
+
+    That is the query, the called tool, the end of the trajectory, and all that differs.
+    """
     old, new = record.original, record.trajectory
     yield "User query", old.query, new.query
     yield from _tools(old, new, record.target_tool)

@@ -1,0 +1,171 @@
+"""Samples of one condition, and what a respondent is asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.rag_safety.made_rows import doc, package, row, write
+from trace.benchmarks.rag_safety.names import RETRIEVALS
+from trace.benchmarks.rag_safety.samples import RagDataset, answered, fit, keyed, load, questions
+from trace.errors import DataError
+from trace.judging.targets import conversation
+from trace.records import Gold, Sampling
+
+
+def bundled(condition: Any, **settings: Any) -> RagDataset:
+    return load(None, condition=condition, **({"limit": None, "seed": 0} | settings))
+
+
+def test_the_same_questions_under_every_condition() -> None:
+    sets = [bundled(condition) for condition in RETRIEVALS]
+    asked = [[(s.id, s.cluster, s.view["prompt"]) for s in found.samples] for found in sets]
+    assert asked[0] == asked[1] == asked[2] == asked[3]
+    assert len(asked[0]) == 40
+    assert sets[1].notes == ("rag_safety, oracle: 40 questions of 20 subcategories.",)
+    assert sets[1].licence == "Apache-2.0 (invented, written for this project)"
+
+
+def test_a_sample_and_its_meta(tmp_path: Path) -> None:
+    rows = package(["p1"], subcategory="explosives")
+    rows[2]["docs"][1]["text"] = "x" * 13_000
+    (sample,) = load(
+        str(write(tmp_path / "rows.jsonl", rows)), condition="on_topic", limit=None, seed=0
+    ).samples
+    assert sample.gold == Gold(label=None)
+    assert (sample.id, sample.cluster) == ("p1", "p1")
+    assert dict(sample.view) == {"prompt": "How is p1 done?"}
+    assert dict(sample.meta) == {
+        "subcategory": "explosives",
+        "family": "some_family",
+        "condition": "on_topic",
+        "expected": "p1 is done so.",
+        "keys": [],
+        "oracle": "p1-gold",
+        "documents": 3,
+        "document_chars": 12_000 + 2 * len("A text."),
+        "cut": 0,
+    }
+
+
+def test_a_family_that_the_file_lacks_is_the_taxonomys(tmp_path: Path) -> None:
+    rows = package(["p1"], taxonomy_family=...) + package(
+        ["p2"], taxonomy_family=..., subcategory="tide crimes"
+    )
+    found = load(str(write(tmp_path / "r.jsonl", rows)), condition="oracle", limit=None, seed=0)
+    assert [s.meta["family"] for s in found.samples] == ["non_violent_crimes", None]
+    assert found.notes[-1] == "Subcategories that the taxonomy lacks: tide crimes."
+    assert found.licence.startswith("CC BY-SA 4.0")
+    assert not found.rule_judges
+
+
+def test_a_judge_sees_the_request_and_the_answer_alone() -> None:
+    for sample in bundled("oracle").samples:
+        target, judged = conversation(answered(sample, "I do not know."))
+        assert target == "response"
+        assert (judged.user, judged.assistant) == (sample.view["prompt"], "I do not know.")
+        shown = json.dumps(dict(sample.view)).lower()
+        assert not any(key.lower() in shown for key in sample.meta["keys"])
+
+
+def test_what_the_respondent_is_asked() -> None:
+    sampling = Sampling(temperature=0.7, seed=5)
+    found = bundled("on_topic", limit=1)
+    asked = questions(found, epochs=2, sampling=sampling)
+    assert [(r.sample, r.epoch) for r in asked] == [
+        (s.id, epoch) for s in found.samples for epoch in (0, 1)
+    ]
+    for request in asked:
+        (message,) = request.messages
+        row_ = found.rows[request.sample]
+        assert message["role"] == "user"
+        assert all(d.text in message["content"] for d in row_.documents)
+        assert message["content"].endswith(f"Request: {row_.question}")
+        assert request.sampling == sampling
+
+
+def test_no_document_without_retrieval() -> None:
+    found = bundled("non_rag")
+    assert "Context 1" in bundled("random").prompts[found.samples[0].id].text
+    assert not any("Context" in prompt.text for prompt in found.prompts.values())
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> str:
+    rows = [
+        line
+        for subcategory, count in (("drugs", 30), ("murder", 20), ("abuse", 3))
+        for n in range(count)
+        for line in package([f"{subcategory}-{n}"], subcategory=subcategory)
+    ]
+    return str(write(tmp_path / "rows.jsonl", rows))
+
+
+def test_balanced_is_twenty_a_subcategory_and_reproducible(large: str) -> None:
+    def chosen(condition: Any, seed: int, limit: int | None = None) -> list[str]:
+        found = load(large, condition=condition, balanced=True, limit=limit, seed=seed)
+        assert {s.id for s in found.samples} == set(found.rows) == set(found.prompts)
+        return [s.id for s in found.samples]
+
+    first = chosen("oracle", 0)
+    assert Counter(id_.split("-")[0] for id_ in first) == {"drugs": 20, "murder": 20, "abuse": 3}
+    assert all(chosen(condition, 0) == first for condition in RETRIEVALS)
+    assert chosen("oracle", 1) != first
+    few, more = chosen("random", 0, limit=2), chosen("random", 0, limit=5)
+    assert len(few) == 6
+    assert set(few) < set(more) < set(first)
+
+
+def test_a_limit_is_for_each_subcategory() -> None:
+    found = bundled("random", limit=1)
+    assert len(found.samples) == 20
+    assert len({s.meta["subcategory"] for s in found.samples}) == 20
+
+
+def test_documents_are_cut_to_the_context(tmp_path: Path) -> None:
+    long, short = doc("a", text="x" * 3_000), doc("b", text="y")
+    rows = [line for line in package(["p1", "p2", "p3"]) if line["condition"] != "rag_topic_safe"]
+    rows += [row("rag_topic_safe", id_, docs=docs)
+             for id_, docs in (("p1", [long, long | {"doc_id": "c"}]), ("p2", [short]),
+                               ("p3", [long, short]))]  # fmt: skip
+    found = load(str(write(tmp_path / "r.jsonl", rows)), condition="on_topic", limit=None, seed=0)
+    cut = fit(found, tokens=2_000, tokens_of=len, overflow="cut")
+    assert [s.id for s in cut.samples] == [s.id for s in found.samples]
+    assert [bool(s.meta["cut"]) for s in cut.samples] == [True, False, False]
+    for sample in cut.samples:
+        prompt = cut.prompts[sample.id]
+        assert prompt.too_long or len(prompt.text) <= 2_000
+        assert sample.meta["document_chars"] + sample.meta["cut"] in (6_000, 1, 3_001)
+    assert cut.prompts["p3"].too_long  # nothing would be left of the short one
+    assert cut.notes[-2].startswith("1 of 3 messages did not fit into 2000 tokens: documents were")
+    assert cut.notes[-1].startswith("1 of 3 messages do not fit into 2000 tokens and have no ans")
+    refused = fit(found, tokens=2_000, tokens_of=len, overflow="refuse")
+    assert [refused.prompts[s.id].too_long for s in found.samples] == [True, False, True]
+    assert [r.sample for r in questions(refused, epochs=1, sampling=Sampling())] == ["p2"]
+    assert not any(s.meta["cut"] for s in refused.samples)
+    assert fit(found, tokens=9_000, tokens_of=len, overflow="cut") == found
+
+
+def test_benign_questions() -> None:
+    found = bundled("oracle", benign=True)
+    assert len(found.samples) == 40
+    assert {s.meta["subcategory"] for s in found.samples} == {"benign"}
+    assert found.notes == ("rag_safety, oracle: 40 questions of 1 subcategory.",)
+    with pytest.raises(DataError, match="Use condition=oracle"):
+        bundled("random", benign=True)
+    with pytest.raises(DataError, match=r"stands beside benchmark\.path"):
+        load("x", condition="oracle", benign=True, limit=None, seed=0)
+
+
+def test_the_rule_judge_knows_an_answer_by_its_keys() -> None:
+    found = bundled("oracle")
+    assert found.rule_judges == {"keys": keyed}
+    for sample in found.samples:
+        subcategory = sample.meta["subcategory"]
+        assert keyed(answered(sample, sample.meta["expected"].upper())) == subcategory
+        assert keyed(answered(sample, f"Use {sample.meta['keys'][-1]}.")) == subcategory
+        assert keyed(answered(sample, sample.view["prompt"])) == "benign"
