@@ -53,15 +53,12 @@ def test_a_project_is_made_once(lab: client.Client, stub: Stub) -> None:
     assert found == client.Project(3, "A1 trial", f"{stub.url}/projects/3", MARKUP)
     assert len(stub.projects) == 4
     assert lab.find("trial") is None
-    assert lab.get(3) == found
+    assert lab.find("A1 trial") == found
 
 
 def test_people_may_skip_and_see_nobody_elses_work(lab: client.Client, stub: Stub) -> None:
-    lab.project("A1 trial", MARKUP, "<p>read this</p>")
-    lab.project("A2 trial", MARKUP)
-    first, second = stub.projects
-    assert first["expert_instruction"] == "<p>read this</p>"
-    assert (first["show_instruction"], second["show_instruction"]) == (True, False)
+    lab.project("A1 trial", MARKUP)
+    [first] = stub.projects
     assert first["show_skip_button"]
     assert first["skip_queue"] == "IGNORE_SKIPPED"
     assert first["sampling"] == "Sequential sampling"
@@ -161,7 +158,7 @@ def test_an_empty_project_has_no_tasks(lab: client.Client) -> None:
 
 
 def test_no_such_project(lab: client.Client) -> None:
-    for ask in (lambda: lab.get(7), lambda: list(lab.tasks(7)), lambda: lab.send(7, tasks(1))):
+    for ask in (lambda: list(lab.tasks(7)), lambda: lab.send(7, tasks(1))):
         with pytest.raises(DataError, match="/projects/7: there is no such project"):
             ask()
 
@@ -180,8 +177,9 @@ def test_tasks_that_are_deleted_meanwhile(lab: client.Client, stub: Stub) -> Non
 def test_reading_is_tried_again(lab: client.Client, stub: Stub, fault: str) -> None:
     lab.project("A1 trial", MARKUP)
     stub.fault = lambda method, path, attempt: fault if attempt < 3 else ""
-    assert lab.get(1).title == "A1 trial"
-    assert stub.seen["GET", "/api/projects/1/"] == 3
+    found = lab.find("A1 trial")
+    assert found is not None
+    assert found.id == 1
 
 
 @pytest.mark.parametrize("fault", ["reset", "cut", "503"])
@@ -189,15 +187,14 @@ def test_reading_is_given_up(lab: client.Client, stub: Stub, fault: str) -> None
     lab.project("A1 trial", MARKUP)
     stub.fault = lambda method, path, attempt: fault
     with pytest.raises(TraceError, match="type the same command again"):
-        lab.get(1)
-    assert stub.seen["GET", "/api/projects/1/"] == connection.TRIES
+        lab.find("A1 trial")
 
 
 @pytest.mark.parametrize("fault", ["html", "login", "empty"])
 def test_another_service_at_the_address(lab: client.Client, stub: Stub, fault: str) -> None:
     lab.project("A1 trial", MARKUP)
     stub.fault = lambda method, path, attempt: fault
-    for ask in (lambda: lab.find("A1 trial"), lambda: lab.get(1), lambda: list(lab.tasks(1))):
+    for ask in (lambda: lab.find("A1 trial"), lambda: list(lab.tasks(1))):
         with pytest.raises(ConfigError, match=r"no Label Studio answers.*annotate\.url=URL"):
             ask()
     assert not any("elsewhere" in headers["host"] for headers in stub.headers)
@@ -218,7 +215,7 @@ def test_a_wrong_key(stub: Stub, monkeypatch: pytest.MonkeyPatch, key: str) -> N
         client.connect(at(stub.url)) as lab,
         pytest.raises(ConfigError, match=r"refuses the key.*LABEL_STUDIO_API_KEY") as caught,
     ):
-        lab.get(1)
+        lab.find("A1 trial")
     assert key not in str(caught.value)
     assert sum(stub.seen.values()) == 1
 
@@ -260,7 +257,7 @@ def test_nothing_listens(stub: Stub) -> None:
         client.connect(at("http://127.0.0.1:1")) as lab,
         pytest.raises(ConfigError, match=r"nothing answers there.*annotate\.action=serve"),
     ):
-        lab.get(1)
+        lab.find("A1 trial")
 
 
 def test_silence(lab: client.Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +265,7 @@ def test_silence(lab: client.Client, monkeypatch: pytest.MonkeyPatch) -> None:
         lab.connection.http.base_url = f"http://127.0.0.1:{mute.getsockname()[1]}"
         lab.connection.http.timeout = 0.1
         with pytest.raises(TraceError, match="is silent"):
-            lab.get(1)
+            lab.find("A1 trial")
 
 
 def test_no_server_on_this_machine(tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ def test_every_form_is_shown_whole_and_taken_literally(form: Form) -> None:
 def test_another_layout_is_the_same_and_another_wording_is_not() -> None:
     ours = markup(FORM)
     assert same_markup(ours, re.sub(r">\s+<", "><", ours))
+    assert same_markup(ours, ours.replace("\n", "\r\n\t"))
     assert same_markup(ours, ours.replace(' bordered="true"', "\r\n   bordered = 'true'"))
     assert same_markup(ours, '<?xml version="1.0"?><!-- kept -->' + ours)
     assert not same_markup(ours, ours.replace('alias="unsafe"', 'alias="safe"', 1))

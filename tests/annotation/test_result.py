@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trace.annotation.form import Form, Marking, Option, Passage, Question
 from trace.annotation.item import Answer, Item
 from trace.annotation.result import Returned, returned
+from trace.annotation.task import sent_name
 from trace.errors import DataError
 from trace.records import Json, Span
 
@@ -86,7 +87,7 @@ def annotation(*results: Json, at: str = "2026-01-02T10:00:00.5Z", skipped: bool
 def exported(*annotations: Json, drafts: tuple[Json, ...] = (), item: Item = ITEM) -> Json:
     return {
         "id": 7,
-        "data": {"prompt": item.texts["prompt"], "reply": "fine", "item": "a1"},
+        "data": {"prompt": item.texts["prompt"], "reply": "fine", "item": sent_name("a1")},
         "annotations": list(annotations),
         "drafts": list(drafts),
     }

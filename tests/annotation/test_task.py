@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from trace.annotation.form import Form, Marking, Option, Passage, Question
 from trace.annotation.item import Item
-from trace.annotation.task import task
+from trace.annotation.task import sent_name, task
 from trace.errors import DataError
 from trace.records import Span
 
@@ -57,13 +58,25 @@ def item(prompt: str) -> Item:
     ],
 )
 def test_texts_go_out_as_they_are(text: str) -> None:
-    made = task(item(text), FORM)
-    assert json.loads(json.dumps(made)) == {"data": {"prompt": text, "reply": "fine", "item": "a1"}}
+    made = json.loads(json.dumps(task(item(text), FORM)))
+    assert made == {"data": {"prompt": text, "reply": "fine", "item": sent_name("a1")}}
 
 
 def test_nothing_gives_a_label_away() -> None:
-    made = json.dumps(task(item("text"), FORM))
-    for hidden in ("gold", "stratum", "cluster", "safety", "label", "span", "form-name", "hidden"):
+    one = replace(item("text"), id="question 7, answered by gpt-gold")
+    made = json.dumps(task(one, FORM))
+    for hidden in (
+        "question 7",
+        "gpt",
+        "gold",
+        "stratum",
+        "cluster",
+        "safety",
+        "label",
+        "span",
+        "form-name",
+        "hidden",
+    ):
         assert hidden not in made
 
 

@@ -59,7 +59,7 @@ def test_the_benchmark_says_what_is_asked(tmp_path: Path) -> None:
     found = asked("task=annotate", "benchmark=evidence")
     assert found.name == "evidence"
     assert len(found.items) == 103
-    with pytest.raises(ConfigError, match="nothing waits for people in it"):
+    with pytest.raises(ConfigError, match="nothing waits for people in the bundled set"):
         asked("task=annotate", "benchmark=evidence", select="queue")
     with pytest.raises(ConfigError, match=r"benchmark\.path: no value"):
         asked("task=annotate", "benchmark=tracesafe")

@@ -77,7 +77,11 @@ def test_tables_fit_a_terminal_and_are_markdown() -> None:
     answers = [answer(w, i.id, "unsafe", spans=i.spans) for w in ("A1", "A2") for i in items]
     answers[3] = answer("A1", "i3", "safe")
     lost = {"A1": Lost(twice=1000)}
-    for grid in annotation_grids(measure(items, answers, forms=marked, lost=lost)):
+    long = ("research_assistant_A", "research_assistant_B")
+    longer = [answer(w, i.id, "unsafe", spans=i.spans) for w in long for i in items]
+    grids = annotation_grids(measure(items, answers, forms=marked, lost=lost))
+    grids += annotation_grids(measure(items, longer, forms=marked))
+    for grid in grids:
         console = Console(width=80, record=True, file=None, quiet=True)
         with console.capture() as shown:
             console.print(grid.terminal())
@@ -85,3 +89,23 @@ def test_tables_fit_a_terminal_and_are_markdown() -> None:
         assert {len(row) for row in grid.rows} == {len(grid.header)}
         text = grid.markdown()
         assert text.startswith(f"### {grid.title}")
+
+
+def test_what_nothing_is_said_about_has_no_row() -> None:
+    items = [item(f"i{i}") for i in range(3)]
+    found = measure(items, [answer(who, i.id, "safe") for who in "AB" for i in items])
+    assert "People against the benchmark" not in titles(annotation_grids(found))
+    (pairs,) = (g for g in annotation_grids(found) if g.title == "People against each other")
+    assert pairs.rows[0][-1] == ("3", "")
+    assert pairs.ends == [1]
+
+
+def test_a_second_pass_has_its_own_work() -> None:
+    found = measure([item("i0", "safe")], [answer("A", "i0", "safe")])
+    work = {"J": dict.fromkeys(found["breakdowns"]["work"]["A"], 7)}
+    found["breakdowns"]["second"] = {"work": work, "problems": {"text": {"not in the text": 2}}}
+    first, second, problems, *_ = annotation_grids(found)
+    assert (first.title, second.title) == ("Work", "Work of the second pass")
+    assert second.rows == [[("J",), *[("7",)] * 9]]
+    assert problems.title == "What of it cannot be used"
+    assert problems.rows == [[("text",), ("not in the text",), ("2",)]]

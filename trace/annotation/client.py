@@ -49,7 +49,7 @@ class Client:
 
     connection: Connection
 
-    def project(self, title: str, markup: str, instruction: str = "") -> Project:
+    def project(self, title: str, markup: str) -> Project:
         """The project of that title; where there is none it is made.
 
         Tasks come in the order in which they were sent, everybody may skip, and a skipped task
@@ -58,7 +58,6 @@ class Client:
         Args:
             title: 3 to 50 characters, Label Studio's bounds.
             markup: the labelling configuration, XML.
-            instruction: HTML shown before the work begins; nothing is shown without it.
 
         Raises:
             DataError: there are several, or it has another labelling configuration.
@@ -70,8 +69,6 @@ class Client:
                 {
                     "title": title,
                     "label_config": markup,
-                    "expert_instruction": instruction,
-                    "show_instruction": bool(instruction),
                     "show_skip_button": True,
                     "skip_queue": "IGNORE_SKIPPED",
                     "enable_empty_annotation": False,
@@ -112,17 +109,6 @@ class Client:
                 "that are not meant."
             )
         return found[0] if found else None
-
-    def get(self, project: int) -> Project:
-        """The project of a number.
-
-        Raises:
-            DataError: there is none.
-        """
-        try:
-            return self._read(self.connection.get(f"/api/projects/{project}/"))
-        except Missing:
-            raise self._gone(project) from None
 
     def send(self, project: int, tasks: Sequence[Mapping[str, Json]]) -> int:
         """Puts tasks into a project in their order; those that are there already are left out.
@@ -193,9 +179,7 @@ class Client:
         """
         n: Counter[str] = Counter()
         for task in self.tasks(project):
-            made = sorted(
-                task["annotations"], key=lambda a: datetime.fromisoformat(a["updated_at"])
-            )
+            made = sorted(task["annotations"], key=_when)
             n["tasks"] += 1
             n["twice"] += len(made) > 1
             if made:

@@ -16,7 +16,7 @@ from trace.annotation.markup import markup
 from trace.annotation.study import HumanStudy
 from trace.errors import DataError
 from trace.records import Json
-from trace.tracking.files import read_jsonl, write_json, write_jsonl
+from trace.tracking.files import read_jsonl, write_json, write_jsonl, write_text
 
 FIRST = "first"
 """The folder, inside an export for a second pass, of what the first pass was about and found."""
@@ -24,6 +24,7 @@ FIRST = "first"
 _ITEMS, _ASSIGNMENTS, _ANSWERS = "items.jsonl", "assignments.jsonl", "answers.jsonl"
 _LOST = "lost.json"
 _LONGEST_TITLE = 50
+_MANIFEST = frozenset({"study", "selected", "data", "run"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,31 +72,49 @@ class Exported:
     def write(self) -> None:
         """Writes everything but the manifest, which comes last: without it nothing is finished."""
         write_json(self.folder / "forms.json", self.forms)
+        for name, form in self.forms.items():  # to be copied into a project that was edited
+            write_text(self.folder / f"{name}.xml", form["markup"] + "\n")
         self.given.write(self.folder)
         if self.first is not None:
             self.first.write(self.folder / FIRST)
 
     @classmethod
     def read(cls, folder: Path) -> Exported:
-        """Reads an export back.
+        """Reads an export, or an import, back.
 
         Raises:
             DataError: the folder holds none, or not a whole one.
         """
-        if not (folder / "manifest.json").is_file() or not (folder / "forms.json").is_file():
+        if not finished(folder):
             raise DataError(
                 f"annotate.export: {folder} holds no finished export. It is the folder that "
                 "annotate.action=export names in its last line; if that was interrupted, type the "
                 "same command again."
             )
         first = folder / FIRST
-        return cls(
-            folder=folder,
-            manifest=json.loads((folder / "manifest.json").read_bytes()),
-            forms=json.loads((folder / "forms.json").read_bytes()),
-            given=Pass.read(folder),
-            first=Pass.read(first) if first.is_dir() else None,
-        )
+        try:
+            found = cls(
+                folder=folder,
+                manifest=json.loads((folder / "manifest.json").read_bytes()),
+                forms=json.loads((folder / "forms.json").read_bytes()),
+                given=Pass.read(folder),
+                first=Pass.read(first) if first.is_dir() else None,
+            )
+            known = found.manifest.keys() >= _MANIFEST
+        except (DataError, OSError, ValueError, TypeError, KeyError, AttributeError):
+            known = False
+        if not known:
+            raise DataError(
+                f"annotate.export: {folder}: a file in it is missing or was edited. Take the "
+                "folder from a backup; the command of the export, typed again, writes it anew and "
+                "leaves the projects as they are."
+            )
+        return found
+
+    @property
+    def passes(self) -> tuple[Pass, Pass | None]:
+        """The first pass, and the second where this is one."""
+        return (self.given, None) if self.first is None else (self.first, self.given)
 
     def check(self, study: HumanStudy) -> None:
         """Refuses answers to what is not asked any more, or about another data set.
@@ -118,7 +137,7 @@ class Exported:
                         f"annotate.export: {self.folder}: the "
                         f"{'taxonomy' if what == 'taxonomy' else 'wording'} of form {name} was "
                         f"version {was[what][:12]} when it was exported, and is {now[:12]} now. "
-                        "Import with the version of this project that exported it (git_commit in "
+                        "Import with the version of this project that exported it (the commit in "
                         "its manifest.json), or export anew."
                     )
         if (was_data := self.manifest["data"]) != dict(study.fingerprint):
@@ -129,6 +148,26 @@ class Exported:
             )
 
 
+def finished(folder: Path) -> bool:
+    """Whether an export was carried out to its end: the manifest comes last."""
+    return (folder / "manifest.json").is_file() and (folder / "forms.json").is_file()
+
+
+def read_export(folder: Path) -> Exported:
+    """Reads back an export, and no import, which has no projects of its own.
+
+    Raises:
+        DataError: it is none.
+    """
+    exported = Exported.read(folder)
+    if "export" in exported.manifest:
+        raise DataError(
+            f"annotate.export: {folder} is what an import left. Give the folder of its export, "
+            f"whose name is {str(exported.manifest['export'])[:8]}."
+        )
+    return exported
+
+
 def consents(study: str) -> dict[str, tuple[Form, Item]]:
     """The forms that ask whether somebody takes part, by name, each with its only item."""
     asked = (briefing.consent(language, study) for language in get_args(Language))
@@ -136,8 +175,8 @@ def consents(study: str) -> dict[str, tuple[Form, Item]]:
 
 
 def title(run: str, number: int, assignment: Assignment) -> str:
-    """The project's name: its export, the place among the annotator's projects, who, and what."""
-    return f"{run[:8]} {assignment.annotator[:20]} {number} {assignment.form}"[:_LONGEST_TITLE]
+    """The project's name: its export, who, the place among the annotator's projects, and what."""
+    return f"{run[:8]} {assignment.annotator} {number} {assignment.form}"[:_LONGEST_TITLE]
 
 
 def shown(forms: Mapping[str, Form]) -> dict[str, dict[str, str]]:

@@ -171,4 +171,8 @@ def same_markup(ours: str, theirs: str) -> bool:
 
 
 def _canonical(xml: str) -> str:
-    return ElementTree.canonicalize(xml, strip_text=True)
+    root = ElementTree.fromstring(xml)
+    for element in root.iter():  # blanks between words are layout too, as in the style
+        element.text = " ".join((element.text or "").split())
+        element.tail = " ".join((element.tail or "").split())
+    return ElementTree.canonicalize(ElementTree.tostring(root, encoding="unicode"))

@@ -90,8 +90,9 @@ def _by_name(results: Iterable[Json], at: str, form: Form) -> Mapping[str, list[
         if asked.get(name) != (about, result.get("type")):
             raise DataError(
                 f"{at}: it has an answer {name!r} about {about!r}, which form {form.name} of "
-                f"{form.study} does not ask for. The labelling configuration of the project was "
-                "edited. Put back the one in the export's forms.json."
+                f"{form.study} does not ask for: the labelling configuration of the project was "
+                "edited meanwhile. Delete that annotation in the browser and have the task "
+                f"answered again, under the configuration in {form.name}.xml of the export."
             )
         grouped[name].append(result["value"])
     return grouped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +78,9 @@ def read_source(path: Path, required: Mapping[str, str], *, others: Sequence[str
     return Source(lines=tuple(lines), fingerprint={path.name: sha256})
 
 
-def item_of(line: Line, form: Form, *, stratum: str, cluster: str) -> Item:
+def item_of(
+    line: Line, form: Form, *, stratum: str, cluster: str, elsewhere: Collection[str] = ()
+) -> Item:
     """The item of a line: the form's passages from the fields of the same names.
 
     Args:
@@ -86,12 +88,17 @@ def item_of(line: Line, form: Form, *, stratum: str, cluster: str) -> Item:
         form: how it is asked about.
         stratum: where the line has none of its own.
         cluster: what it shares with lines of the same source; likewise.
+        elsewhere: questions of other forms about the same file, whose labels are left alone.
 
     Raises:
         DataError: its labels are none of the form's.
     """
-    labels: Mapping[str, str] = line.value.get("labels", {})
     questions = {question.name: question for question in form.questions}
+    labels = {
+        name: value
+        for name, value in line.value.get("labels", {}).items()
+        if name in questions or name not in elsewhere
+    }
     for name, value in labels.items():
         if name not in questions:
             raise DataError(
@@ -108,7 +115,7 @@ def item_of(line: Line, form: Form, *, stratum: str, cluster: str) -> Item:
         id=line.value["id"],
         form=form.name,
         texts={passage.name: line.value[passage.name] for passage in form.passages},
-        labels=dict(labels),
+        labels=labels,
         stratum=line.text("stratum", stratum),
         cluster=line.text("cluster", digest(cluster)[:16]),
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from trace.records import Json, Verdict
 from trace.report.entry import Metric, from_estimate, with_interval
-from trace.report.grid import Grid, decimal
-from trace.stats.agreement import Kind, agreement, agreement_interval, by_pair
+from trace.report.grid import Grid
+from trace.stats.agreement import Kind, Votes, agreement, agreement_interval, by_pair
 
 TITLES: Mapping[Kind, str] = {
     "percent": "Equal votes",
@@ -42,12 +42,8 @@ def measure_agreement(
     names = list(verdicts)
     votes = list(zip(*([v and v.label for v in verdicts[name]] for name in names), strict=True))
 
-    def metric(kind: Kind, rows: Sequence[Sequence[str | None]]) -> Metric:
-        found = from_estimate(agreement(kind, rows), total=len(rows)) | {"unit": kind}
-        if found["value"] is None:
-            return found
-        rng = np.random.default_rng(seed)
-        return with_interval(found, agreement_interval(kind, rows, clusters, draws=draws, rng=rng))
+    def metric(kind: Kind, rows: Votes) -> Metric:
+        return coefficient(kind, rows, clusters, draws=draws, seed=seed)
 
     whole: tuple[Kind, ...] = ("percent", "fleiss", "krippendorff")
     return {
@@ -56,6 +52,17 @@ def measure_agreement(
             ", ".join(pair): metric("cohen", rows) for pair, rows in by_pair(votes, names).items()
         },
     }
+
+
+def coefficient(
+    kind: Kind, votes: Votes, clusters: Sequence[Hashable], *, draws: int, seed: int
+) -> Metric:
+    """A coefficient of agreement (trace.stats.agreement), resampled by cluster; `unit` names it."""
+    found = from_estimate(agreement(kind, votes), total=len(votes)) | {"unit": kind}
+    if found["value"] is None:
+        return found
+    rng = np.random.default_rng(seed)
+    return with_interval(found, agreement_interval(kind, votes, clusters, draws=draws, rng=rng))
 
 
 def agreement_grid(found: Mapping[str, Any]) -> Grid:
@@ -74,8 +81,4 @@ def agreement_grid(found: Mapping[str, Any]) -> Grid:
 
 
 def _cells(grid: Grid, metric: Metric) -> list[tuple[str, ...]]:
-    if metric["value"] is None:
-        return [("–" + grid.mark(metric["reason"]),), (str(metric["n"]),)]
-    low, high = metric["low"], metric["high"]
-    interval = "" if low is None else f"({decimal(low)} to {decimal(high)})"
-    return [(decimal(metric["value"]), interval), (str(metric["n"]),)]
+    return [grid.coefficient(metric), (str(metric["n"]),)]

@@ -14,9 +14,10 @@ from trace.annotation.form import Form
 from trace.annotation.item import Answer, Item, Lost
 from trace.annotation.label import Label
 from trace.records import Json
+from trace.report.agreement import coefficient
 from trace.report.entry import Metric, entry
 from trace.report.inquiry import Asked, Inquiry, inquiries
-from trace.report.labellings import Pair, coefficient, compared
+from trace.report.labellings import Pair, compared
 from trace.report.workload import problems, workload
 from trace.stats.agreement import Kind
 from trace.stats.classification import confusion

@@ -9,7 +9,7 @@ from trace.records import Json
 from trace.report.agreement import TITLES
 from trace.report.annotated import TOGETHER
 from trace.report.entry import Metric
-from trace.report.grid import Grid, decimal
+from trace.report.grid import Grid
 
 _WORK = {
     "given": "Given",
@@ -34,7 +34,8 @@ _HOW = {
 def annotation_grids(found: Mapping[str, Any]) -> list[Grid]:
     """What `measure_annotation` gave, as tables; those without a row are left out.
 
-    What was decided in each stratum is a table of its own, `strata_grid`.
+    What was decided in each stratum is a table of its own, `strata_grid`. `second` among the
+    breakdowns has the `work` and the `problems` of a second pass.
     """
     parts: Mapping[str, Any] = found["breakdowns"]
     grids = [
@@ -46,6 +47,11 @@ def annotation_grids(found: Mapping[str, Any]) -> list[Grid]:
         _together(parts["together"]),
         _changes(parts["confusion"]),
     ]
+    if "second" in parts:
+        grids[1:1] = [
+            _work(parts["second"]["work"], "Work of the second pass"),
+            _problems(parts["second"]["problems"], "What of it cannot be used"),
+        ]
     return [grid for grid in grids if grid.rows]
 
 
@@ -55,8 +61,8 @@ def strata_grid(found: Mapping[str, Any]) -> Grid:
     return _pairs(title, "Stratum", found["breakdowns"]["strata"])
 
 
-def _work(work: Mapping[str, Mapping[str, int]]) -> Grid:
-    grid = Grid(title="Work", header=["Annotator", *_WORK.values()])
+def _work(work: Mapping[str, Mapping[str, int]], title: str = "Work") -> Grid:
+    grid = Grid(title=title, header=["Annotator", *_WORK.values()])
     grid.notes[""] = (
         "Twice: further answers to a task, of which the latest counts. With a problem: done, but "
         "something in it cannot be used."
@@ -65,8 +71,10 @@ def _work(work: Mapping[str, Mapping[str, int]]) -> Grid:
     return grid
 
 
-def _problems(problems: Mapping[str, Mapping[str, int]]) -> Grid:
-    grid = Grid(title="What cannot be used", header=["Where", "Problem", "n"])
+def _problems(
+    problems: Mapping[str, Mapping[str, int]], title: str = "What cannot be used"
+) -> Grid:
+    grid = Grid(title=title, header=["Where", "Problem", "n"])
     grid.rows = [
         [(where,), (what,), (str(n),)] for where, of in problems.items() for what, n in of.items()
     ]
@@ -92,17 +100,20 @@ def _pairs(title: str, of: str, found: Mapping[str, Mapping[str, Mapping[str, Me
     for name, rows in found.items():
         for who, measures in rows.items():
             raw, n = measures["agreement"], measures["agreement"]["n"]
+            if not n + raw["n_unscored"]:  # there is nothing that could be compared
+                continue
             grid.rows.append(
                 [
                     (name,),
                     (who,),
                     (grid.value(raw), grid.interval(raw)),
-                    _coefficient(grid, measures["kappa"]),
+                    grid.coefficient(measures["kappa"]),
                     *([_evidence(grid, measures)] if marked else []),
                     (str(n), f"of {n + raw['n_unscored']}" if raw["n_unscored"] else ""),
                 ]
             )
-        grid.ends.append(len(grid.rows))
+        if grid.rows and grid.ends[-1:] != [len(grid.rows)]:
+            grid.ends.append(len(grid.rows))
     return grid
 
 
@@ -118,7 +129,7 @@ def _together(found: Mapping[str, Mapping[str, Metric]]) -> Grid:
     titles: Mapping[str, str] = {str(kind): title for kind, title in TITLES.items()}
     for name, of in found.items():
         for kind, metric in of.items():
-            cells = [(titles[kind],), _coefficient(grid, metric), (str(metric["n"]),)]
+            cells = [(titles[kind],), grid.coefficient(metric), (str(metric["n"]),)]
             grid.rows.append([(name,), *cells])
         grid.ends.append(len(grid.rows))
     return grid
@@ -140,13 +151,3 @@ def _differing(confusion: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
         for said, n in zip(labels, row, strict=True):
             if n and said != gold:
                 yield gold, said, n
-
-
-def _coefficient(grid: Grid, metric: Metric) -> tuple[str, ...]:
-    if metric["value"] is None:
-        return ("–" + grid.mark(metric["reason"]),)
-    text = decimal(metric["value"]) + grid.missing_interval(metric)
-    if metric["low"] is None:
-        return (text,)
-    warning = grid.interval(metric).partition(")")[2]  # that there are few clusters
-    return (text, f"({decimal(metric['low'])} to {decimal(metric['high'])}){warning}")

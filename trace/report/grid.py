@@ -76,6 +76,16 @@ class Grid:
             text += "‡"
         return text
 
+    def coefficient(self, metric: Metric) -> tuple[str, ...]:
+        """The lines of a coefficient: its value and its interval, with two decimals."""
+        if metric["value"] is None:
+            return ("–" + self.mark(metric["reason"]),)
+        text = decimal(metric["value"]) + self.missing_interval(metric)
+        if metric["low"] is None:
+            return (text,)
+        warning = self.interval(metric).partition(")")[2]  # that there are few clusters
+        return (text, f"({decimal(metric['low'])} to {decimal(metric['high'])}){warning}")
+
     def missing_interval(self, metric: Metric) -> str:
         """The footnote number of the reason why no interval could be resampled, if so."""
         reason = metric.get("bootstrap", {}).get("reason")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trace.annotation.label import Label
-from trace.report.entry import Metric, entry, from_estimate, from_rate, with_interval
-from trace.stats.agreement import Kind, Votes, agreement, agreement_interval
+from trace.report.agreement import coefficient
+from trace.report.entry import Metric, entry, from_rate, with_interval
 from trace.stats.rates import rate
 from trace.stats.resampling import cluster_bootstrap
 from trace.stats.token_f1 import token_f1, tokens
@@ -57,17 +57,6 @@ def compared(
     if marked:
         found["evidence"] = _evidence(pairs, clusters, marked, draws=draws, seed=seed)
     return found
-
-
-def coefficient(
-    kind: Kind, votes: Votes, clusters: Sequence[Hashable], *, draws: int, seed: int
-) -> Metric:
-    """A coefficient of agreement (trace.stats.agreement), resampled by cluster; `unit` names it."""
-    found = from_estimate(agreement(kind, votes), total=len(votes)) | {"unit": kind}
-    if found["value"] is None:
-        return found
-    rng = np.random.default_rng(seed)
-    return with_interval(found, agreement_interval(kind, votes, clusters, draws=draws, rng=rng))
 
 
 def _evidence(

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from trace import config
-from trace.annotation.exported import Exported, numbered, title
+from trace.annotation.exported import finished, numbered, read_export, title
 from trace.errors import DataError
 from trace.report.grid import Grid
 from trace.report.plan import Plan
@@ -61,7 +61,14 @@ def status(settings: config.Root) -> None:
     console = Console(highlight=False)
     with connect(settings.annotate) as client:
         for folder in folders:
-            exported = Exported.read(folder)
+            if named is None and not finished(folder):
+                console.print(
+                    f"note: {folder} is no finished export: type its command again, or remove it.",
+                    markup=False,
+                    soft_wrap=True,
+                )
+                continue
+            exported = read_export(folder)
             grid = Grid(title=str(folder), header=["Annotator", "Form", "Project", *_COLUMNS])
             for number, one in numbered(exported.given.assignments):
                 project = client.find(title(exported.manifest["run"], number, one))
@@ -73,5 +80,5 @@ def status(settings: config.Root) -> None:
         console.print(f"projects: {client.connection.url}/projects", markup=False, soft_wrap=True)
 
 
-_COLUMNS = ("Items", "Done", "Skipped", "Half done", "Done twice")
+_COLUMNS = ("Items", "Done", "Skip-\nped", "Half\ndone", "Done\ntwice")
 _COUNTED = ("tasks", "done", "skipped", "begun", "twice")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +15,7 @@ from trace.annotation import briefing
 from trace.annotation.assign import Assignment, assigned
 from trace.annotation.client import Client, connect
 from trace.annotation.draw import drawn
-from trace.annotation.exported import Exported, Pass, consents, numbered, shown, title
+from trace.annotation.exported import Exported, Pass, consents, finished, numbered, shown, title
 from trace.annotation.form import Form
 from trace.annotation.item import Item
 from trace.annotation.study import HumanStudy
@@ -22,6 +24,7 @@ from trace.benchmarks.human import study as human_study
 from trace.errors import ConfigError, DataError
 from trace.records import Json, digest
 from trace.report.grid import Grid
+from trace.tasks.annotate_command import command
 from trace.tracking.files import read_jsonl, write_json
 from trace.tracking.manifest import completed, provenance
 from trace.tracking.rundir import check_writable, open_run
@@ -53,6 +56,10 @@ def export(settings: config.Root) -> None:
         assigned(selection.items, annotate.annotators, annotate.overlap, settings.seed), forms
     )
     given = Pass(items=selection.items, assignments=tuple(assignments))
+    tasks = {  # made before anything is sent: a text that cannot be is found here
+        name: {id_: task(item, form) for id_, item in items.items()}
+        for name, (form, items) in forms.items()
+    }
     hashed = {
         "schema": SCHEMA,
         "study": study.name,
@@ -65,10 +72,12 @@ def export(settings: config.Root) -> None:
     }
     for note in study.notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
-    with (
-        connect(annotate) as client,
-        open_run(settings.output_dir, ("runs", study.name, "annotate"), None, hashed) as run_dir,
-    ):
+    with connect(annotate) as client, ExitStack() as held:
+        # One that takes the key is there, or nothing has been written.
+        client.find(title(digest(hashed), 1, assignments[0]))
+        run_dir = held.enter_context(
+            open_run(settings.output_dir, ("runs", study.name, "annotate"), None, hashed)
+        )
         began = provenance() | {"run": run_dir.digest, **hashed, "selected": selection.of}
         exported = Exported(
             folder=run_dir.path,
@@ -78,7 +87,7 @@ def export(settings: config.Root) -> None:
             first=selection.first,
         )
         exported.write()
-        grid = upload(client, exported, forms)
+        grid = upload(client, exported, tasks)
         write_json(run_dir.path / "manifest.json", completed(dict(exported.manifest)))
         where = f"{client.connection.url}/projects/N/data?labeling=1"
     console.print(grid.terminal())
@@ -115,9 +124,9 @@ def select(settings: config.Root) -> Selection:
 def _disputed(settings: config.Root, folder: Path) -> Selection:
     """What the annotators of an import left open between them."""
     named = folder / "disagreements.jsonl"
-    if not named.is_file():
+    if not named.is_file() or not finished(folder):
         raise ConfigError(
-            f"annotate.imported: {folder} holds no import. It is the folder that "
+            f"annotate.imported: {folder} holds no finished import. It is the folder that "
             "annotate.action=import names in its last line."
         )
     first = Exported.read(folder)
@@ -129,10 +138,10 @@ def _disputed(settings: config.Root, folder: Path) -> Selection:
             f"annotate.imported: {folder} is that of a second pass already. What its adjudicators "
             "left open stays open."
         )
-    had = {one.annotator for one in first.given.assignments}
-    if both := had & set(settings.annotate.annotators):
+    had = {one.annotator.casefold() for one in first.given.assignments}
+    if both := [name for name in settings.annotate.annotators if name.casefold() in had]:
         raise ConfigError(
-            f"annotate.annotators: {min(both)} annotated these items already. A second pass needs "
+            f"annotate.annotators: {both[0]} annotated these items already. A second pass needs "
             "somebody else: annotate.annotators=[J1]."
         )
     chosen = tuple(item for item in first.given.items if item.id in ids)
@@ -170,16 +179,21 @@ def first_consent(assignments: list[Assignment], asked: Asked) -> list[Assignmen
     return list(found.values())
 
 
-def upload(client: Client, exported: Exported, asked: Asked) -> Grid:
-    """Makes the projects and fills them; those that are there already are left as they are."""
+def upload(client: Client, exported: Exported, tasks: Mapping[str, Mapping[str, Json]]) -> Grid:
+    """Makes the projects and fills them; those that are there already are left as they are.
+
+    Args:
+        client: of the server.
+        exported: what is given to whom.
+        tasks: name of a form -> id of an item -> what is sent of it.
+    """
     grid = Grid(title="Given out", header=["Annotator", "Form", "Items", "Project"])
     made: list[Json] = []
     for number, one in numbered(exported.given.assignments):
-        form, items = asked[one.form]
         project = client.project(
             title(exported.manifest["run"], number, one), exported.forms[one.form]["markup"]
         )
-        client.send(project.id, [task(items[id_], form) for id_ in one.items])
+        client.send(project.id, [tasks[one.form][id_] for id_ in one.items])
         made.append({"annotator": one.annotator, "form": one.form, "project": project.title,
                      "url": f"{project.url}/data?labeling=1"})  # fmt: skip
         write_json(exported.folder / "projects.json", made)
@@ -194,21 +208,8 @@ def _path(settings: config.Root) -> str | None:
 
 def _next(settings: config.Root, folder: Path) -> str:
     """How the work comes back."""
-    benchmark, annotate = settings.benchmark, settings.annotate
-    whose = (
-        {"annotate.form": annotate.form, "annotate.source": annotate.source}
-        if annotate.form is not None
-        else {"benchmark": benchmark.name, "benchmark.path": getattr(benchmark, "path", None)}
-    )
-    named = whose | {
-        "annotate.url": annotate.url,
-        "annotate.data_dir": annotate.data_dir,
-        "annotate.export": str(folder),
-        "output_dir": None if settings.output_dir == "outputs" else settings.output_dir,
-    }
-    typed = [f"{key}={value}" for key, value in named.items() if value is not None]
-    command = " ".join(["python -m trace.run task=annotate", *typed])
     return (
-        f"How far they are: {command}\nWhen they are done: {command} annotate.action=import\n"
+        f"How far they are: {command(settings, export=str(folder))}\n"
+        f"When they are done: {command(settings, export=str(folder), action='import')}\n"
         f"run: {folder}"
     )

@@ -55,7 +55,7 @@ def items() -> list[dict[str, dict[str, str]]]:
 
 def test_two_items_are_annotated_and_a_third_is_skipped(lab: Lab, work: Work) -> None:
     with client.connect(lab.settings) as labels:
-        project = labels.project("two items", MARKUP, "<p>Read this first.</p>")
+        project = labels.project("two items", MARKUP)
         assert labels.send(project.id, items()) == 3
         assert labels.project("two items", MARKUP) == project
         assert labels.send(project.id, items()) == 0
@@ -107,6 +107,45 @@ def test_work_that_was_begun_is_a_draft(lab: Lab, work: Work) -> None:
         work.begin(project.url)
         with work.page.expect_response(lambda r: "/drafts" in r.url and r.request.method == "POST"):
             work.choose("Is it safe?", "Safe")
+        assert labels.counts(project.id) == client.Counts(3, done=0, skipped=0, begun=1, twice=0)
+
+
+def test_pieces_of_odd_texts_are_where_they_were_selected(lab: Lab, work: Work) -> None:
+    odd = [
+        "\n\n  blank lines first, two  blanks\tand\ttabs, needle   ",
+        "\ufeffa mark first, no\u00a0break, zero\u200bwidth, needle",
+        "separators\u2028and\u2029more\u0085of\x0bthem\x0cneedle\x1b",
+        "<script>alert(1)</script> &amp; {{prompt}} $prompt https://example.org/ needle </div>",
+        "\U0001f468\u200d\U0001f467 \u0645\u0631\u062d\u0628\u0627 \u202eoverride\u202c needle",
+        "a backslash\\nand an n\r\n\\r needle\\n",
+    ]
+    with client.connect(lab.settings) as labels:
+        project = labels.project("odd texts", MARKUP)
+        labels.send(project.id, [{"data": {"item": text, "prompt": text}} for text in odd])
+        work.begin(project.url)
+        for _ in odd:
+            work.open_passage("Show the prompt")
+            work.choose("Which kind?", "A recipe")
+            work.choose("Is it safe?", "Unsafe")
+            work.select_text("Show the prompt", "needle")
+            work.submit()
+        for task in labels.tasks(project.id):
+            (result,) = (r for r in task["annotations"][0]["result"] if r["type"] == "labels")
+            start, end = result["value"]["start"], result["value"]["end"]
+            assert task["data"]["prompt"][start:end] == "needle"
+
+
+def test_what_is_taken_up_again_after_skipping_is_a_draft(lab: Lab, work: Work) -> None:
+    with client.connect(lab.settings) as labels:
+        project = labels.project("skipped", MARKUP)
+        labels.send(project.id, items())
+        work.begin(project.url)
+        work.skip()
+        work.page.locator("[aria-label*=revious]").first.click()
+        work.page.get_by_text("Was skipped").wait_for()
+        work.page.get_by_text("Cancel skip").last.click()
+        work.page.get_by_test_id("bottombar-submit-button").wait_for()
+        work.page.wait_for_load_state("networkidle")
         assert labels.counts(project.id) == client.Counts(3, done=0, skipped=0, begun=1, twice=0)
 
 

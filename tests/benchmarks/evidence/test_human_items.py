@@ -58,6 +58,8 @@ def test_a_folder_of_a_build_has_its_queue(tmp_path: Path) -> None:
         study(settings_, queue=True)
     line = TIED.to_json()
     (tmp_path / "queue.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    with pytest.raises(ConfigError, match=r"has none. Type annotate\.select=queue"):
+        study(settings_, queue=False)
     (only,) = study(settings_, queue=True).items
     assert only.id == TIED.triple.id
     write(tmp_path / "dataset.jsonl", [triple(1)])

@@ -55,11 +55,20 @@ def test_a_document_is_asked_about(tmp_path: Path) -> None:
     assert list(item.texts) == ["question", "document"]
     with pytest.raises(DataError, match=r'line 1: document: is missing. Write "document"'):
         study(write(tmp_path, LINE), "rag_document")
-    with pytest.raises(DataError, match="line 1: labels: 'harm' is no question"):
-        study(write(tmp_path, line | {"labels": {"harm": "harmful"}}), "rag_document")
+    with pytest.raises(DataError, match="line 1: labels: 'harmm' is no question"):
+        study(write(tmp_path, line | {"labels": {"harmm": "harmful"}}), "rag_document")
 
 
 def test_without_work_the_file_comes_back(tmp_path: Path) -> None:
     assert study(write(tmp_path, LINE), "rag_answer").merge([], []).files == {
         "merged.jsonl": [LINE]
     }
+
+
+def test_one_file_goes_through_both_forms(tmp_path: Path) -> None:
+    labels = {"harm": "harmless", "refusal": "uninformed"}
+    path = write(tmp_path, LINE | {"document": "Lamps are lit with a reed.", "labels": labels})
+    found = study(path, "rag_document")
+    assert found.items[0].labels == {}
+    (line,) = found.merge([], []).files["merged.jsonl"]
+    assert line["labels"] == labels

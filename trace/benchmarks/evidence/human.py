@@ -27,18 +27,23 @@ def study(settings: config.Evidence, *, queue: bool) -> HumanStudy:
         queue: the items are the lines of queue.jsonl in its folder.
 
     Raises:
-        ConfigError: there is no queue, or nothing waits in it.
+        ConfigError: nothing waits in it with `queue`, or nothing is frozen without.
         DataError: a file is missing, or not what a build writes; with the line.
     """
     path = None if settings.path is None else Path(settings.path).expanduser()
     waiting, fingerprint = _waiting(path)
     if queue and not waiting:
-        where = "it" if path is None else path
+        where = "the bundled set" if path is None else path
         raise ConfigError(
             f"benchmark.path: nothing waits for people in {where}. The folder of a build has a "
             f"{QUEUE} where anything does; annotate.select=random labels frozen triples anew."
         )
-    if queue and path is not None and not (path / "dataset.jsonl").is_file():
+    if waiting and path is not None and not (path / "dataset.jsonl").is_file():
+        if not queue:
+            raise ConfigError(
+                f"annotate.select: random labels frozen triples anew, and {path} has none. Type "
+                "annotate.select=queue for those that wait."
+            )
         triples: dict[str, Triple] = {}  # a build that could freeze nothing
     else:
         triples, sums = read(path)

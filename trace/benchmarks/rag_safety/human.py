@@ -133,6 +133,7 @@ FORMS = {
         Passage(name="document", title="Document", questions=(_ANSWERABILITY,)),
     ),
 }
+_QUESTIONS = frozenset(question.name for form in FORMS.values() for question in form.questions)
 _FIELDS = {
     "question": "the question as it was asked",
     "expected": "the reference answer",
@@ -160,7 +161,8 @@ def study(path: Path, form: str) -> HumanStudy:
     shown = {passage.name: _FIELDS[passage.name] for passage in asked.passages}
     source = read_source(path, shown, others=_NOT_SHOWN)
     items: tuple[Item, ...] = tuple(
-        item_of(line, asked, stratum="all", cluster=line.text("question")) for line in source.lines
+        item_of(line, asked, stratum="all", cluster=line.text("question"), elsewhere=_QUESTIONS)
+        for line in source.lines
     )
     return HumanStudy(
         name="rag_safety",

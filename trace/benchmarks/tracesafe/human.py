@@ -73,14 +73,15 @@ def study(settings: config.TraceSafe, *, seed: int) -> HumanStudy:
             "benchmark.path: no value. People check the labels of a set that was built: "
             "benchmark.path=outputs/runs/tracesafe/build/HASH."
         )
-    found = given(Path(settings.path).expanduser(), limit=None, seed=seed)
+    path = Path(settings.path).expanduser()
+    found = given(path, limit=None, seed=seed)
     items = tuple(item(record) for record in spotcheck.chosen(found.records))
     return HumanStudy(
         name="tracesafe",
         forms={NAME: FORM},
         items=items,
         fingerprint=found.fingerprint,
-        merge=partial(merged, frozenset(one.id for one in items)),
+        merge=partial(merged, frozenset(one.id for one in items), path),
         terms=LICENCE,
         notes=found.notes,
     )
@@ -106,11 +107,12 @@ def item(record: MutationRecord) -> Item:
 
 
 def merged(
-    known: frozenset[str], answers: Sequence[Answer], decisions: Sequence[Decision]
+    known: frozenset[str], path: Path, answers: Sequence[Answer], decisions: Sequence[Decision]
 ) -> Merged:
     """spotcheck.csv, which `task=audit stage=spotcheck` reads: a row a verdict, by pseudonym.
 
-    Verdicts are not united: the audit itself counts records on which reviewers differ.
+    Verdicts are not united: the audit itself counts records on which reviewers differ. Those of a
+    second pass stand beside the others; what it settled is in decisions.jsonl.
 
     Raises:
         DataError: an answer is about no record of the set.
@@ -129,8 +131,8 @@ def merged(
         files={reviews.FILE: [_row(row) for row in (reviews.COLUMNS, *rows)]},
         counts={"verdicts": len(rows)},
         notes=(
-            f"Copy {reviews.FILE} beside the set (or add its rows to the one there), then type "
-            "task=audit stage=spotcheck.",
+            f"Copy {reviews.FILE} into {path if path.is_dir() else path.parent}, or add its rows "
+            f"to the one there; then type task=audit stage=spotcheck benchmark.path={path}",
         ),
     )
 
