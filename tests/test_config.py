@@ -36,6 +36,11 @@ NEEDS = {
     "model=model_armor": ["model.id=projects/p/locations/us-central1/templates/t"],
     "judges=panel": ["+model@judges.models.a=smollm2", "+model@judges.models.b=smollm2"],
     **{f"condition={c}": ["benchmark=evidence"] for c in ("prompt", "trace", "response")},
+    **{
+        f"condition={c}": ["benchmark=rag_safety", "judges=local"]
+        for c in ("non_rag", "oracle", "on_topic", "random")
+    },
+    "benchmark=rag_safety": ["judges=local"],
     "model=qwen3_8b_abliterated": ["model.allow_abliterated=true"],
     "model=gemma_4_abliterated": ["model.allow_abliterated=true"],
     "benchmark=ragtruth": ["benchmark.path=folder"],
@@ -218,7 +223,8 @@ def test_the_slots_for_further_models_are_those_of_the_typed_tree() -> None:
     holding = [
         f"{prefix}{field.name}"
         for prefix, cls in (("benchmark.builder.", config.Builder),
-                            ("benchmark.", config.StrongReject))
+                            ("benchmark.", config.StrongReject),
+                            ("benchmark.", config.RagSafety))
         for field in dataclasses.fields(cls)
         if "Model" in str(field.type)
     ]  # fmt: skip

@@ -18,6 +18,9 @@ config.register()
 JOBS = [
     ("benchmark=tracesafe model=qwen3_14b", 4),
     ("benchmark=tracesafe model=smollm2 limit=4 protocol.answer=score", 4),
+    ("benchmark=rag_safety judges=local model=qwen2_5_7b", 4),
+    ("benchmark=rag_safety judges=rag_safety condition=oracle", 1),
+    ("benchmark=rag_safety judges=local model=smollm2,qwen3_4b", 2),
     ("protocol=binary,fine", 2),
     ("protocol=binary", 1),
     ("protocol.variant=plain,reversed,reworded_1", 3),

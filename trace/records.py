@@ -249,7 +249,7 @@ class Record:
 
     `verdict` is the one that is scored: of the only judge, or of the panel. `answers` are the
     completions of each judge; one that is asked several things about a sample has several, a rule
-    has none. `identities` hash what tells each judge's model from others. `excluded` are judges
+    has none. `identities` hash what tells each judge from others. `excluded` are judges
     whose vote was set aside.
     """
 

@@ -25,7 +25,7 @@ from trace.errors import ConfigError
 from trace.messages import explain
 
 SWEEPS = "sweeps"
-STUDIES_OF_RESPONDENTS = ("strongreject",)
+STUDIES_OF_RESPONDENTS = ("strongreject", "rag_safety")
 """Benchmarks on which `model` answers and others judge."""
 
 
@@ -109,7 +109,7 @@ def refuse_names(overrides: Sequence[str]) -> None:
     """
     for override in parse(overrides):
         group, _, key = override.get_key_element().lstrip("+~").partition(".")
-        if group == "condition" and key in ("tokens", "examples", "reason_first"):
+        if group == "condition" and key in ("tokens", "examples", "reason_first", "retrieval"):
             raise ConfigError(
                 f"condition.{key}: what a condition does stands in its file, or runs of different "
                 f"ones would share its name. Copy a file of conf/condition, change {key}, and "

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trace.benchmarks.responses import unjudged
 from trace.benchmarks.strongreject import outcomes, prompts, rubric, scores
 from trace.benchmarks.strongreject.outcomes import Outcome
 from trace.benchmarks.strongreject.rubric import Grade
@@ -178,7 +179,7 @@ EMPTY = Completion(key="k", text="  ")
     ],
 )
 def test_what_is_judged(response: Completion, status: str | None) -> None:
-    verdict = outcomes.unjudged(response)
+    verdict = unjudged(response)
     assert (verdict and verdict.status) == status
 
 

@@ -232,6 +232,7 @@ def test_too_many_answers_without_a_grade_end_with_status_1(door: Door, study: S
     [
         (["benchmark.path=/no/such.csv"], "benchmark.path: /no/such.csv does not exist"),
         (["condition=few_shot"], "Use condition=plain"),
+        (["judges=local"], "choose that model: benchmark.judge=NAME"),
         (["protocol.answer=score"], "protocol.answer: is not read by strongreject"),
         (["model.replies=null", "model.rates={default: 1}"], "model.replies=FILE"),
         (["benchmark.judge.replies=null", "benchmark.judge.rates={default: 1}"],

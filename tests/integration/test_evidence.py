@@ -64,7 +64,7 @@ def test_planted_rates_come_back(door: Door, frozen: Path, condition: str) -> No
     assert metrics["f1"]["bootstrap"]["clusters"] == EACH
     assert metrics["token_f1"]["value"] is None
     assert set(breakdowns["family"]) == {"Qwen", "Gemma"}
-    assert f"Unsafe {PARTS[condition]}: found, and pointed at" in ran.out
+    assert f"Unsafe {condition}: found, and pointed at" in ran.out
     assert "| InstructionEncryption |" in (ran.folder / "report.md").read_text("utf-8")
     record = ran.records()[1]
     assert record["condition"] == condition
@@ -80,6 +80,16 @@ def test_a_prompt_of_several_triples_is_asked_about_once(door: Door, frozen: Pat
     assert ran.metrics()["metrics"]["f1"]["n"] == 2 * EACH
     assert ran.metrics()["metrics"]["f1_per_prompt"]["n"] == EACH
     assert len({record["completion"]["key"] for record in ran.records()}) == EACH
+
+
+@pytest.mark.parametrize(("condition", "asked"), [("prompt", EACH), ("trace", 2 * EACH)])
+def test_a_dry_run_counts_equal_requests_once(
+    door: Door, frozen: Path, condition: str, asked: int
+) -> None:
+    ran = door("benchmark=evidence", f"benchmark.path={frozen}", "model=smollm2",
+               f"condition={condition}", "dry_run=true")  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert f"smollm2: {asked} requests" in ran.out
 
 
 def test_evidence_that_a_judge_quotes_is_scored(door: Door, tmp_path: Path) -> None:

@@ -60,6 +60,21 @@ def test_a_row_says_whether_it_runs_and_why_not(door: Door) -> None:
     assert list(row).index("smollm2") < list(row).index("qwen3_14b")
 
 
+def test_every_guard_has_a_row_of_what_it_judges_also_one_that_stands_in_a_cloud(
+    door: Door,
+) -> None:
+    ran = door("task=list")
+    models, guards = ran.out.split("Guards (protocol=binary)")
+    files = [path.read_text("utf-8") for path in (ROOT / "conf" / "model").glob("*.yaml")]
+    names = [re.findall(r"^name: (\S+)", text, re.M) for text in files if "\nguard: " in text]
+    assert {name for (name,) in names} <= set(rows(guards))
+    for name in ("bedrock_guardrails", "model_armor"):
+        assert rows(guards)[name].split()[1:5] == ["n", "a", "n", "a"]
+        assert rows(guards)[name].split()[-1] == "–"  # no prompt of ours to verify
+        assert re.search(r"guard +propri", rows(models)[name])
+    assert "Model Armor" in rows(models)["model_armor"]
+
+
 def test_a_key_is_never_shown(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # the real machine
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")

@@ -29,14 +29,19 @@ def dataset(*ids: str) -> Dataset:
     )
 
 
-def settings(exclusions: Path | None = None, labelled: Path | None = None, part: Any = None) -> Any:
+def settings(
+    exclusions: Path | None = None,
+    labelled: Path | None = None,
+    part: Any = None,
+    retrieval: Any = None,
+) -> Any:
     return SimpleNamespace(
         judges=SimpleNamespace(
             models={"a": None, "b": None}, exclusions=exclusions and str(exclusions)
         ),
         scoring=SimpleNamespace(labelled=labelled and str(labelled)),
         benchmark=None,
-        condition=SimpleNamespace(part=part),
+        condition=SimpleNamespace(part=part, retrieval=retrieval),
         seed=0,
     )
 
@@ -63,6 +68,23 @@ def test_both_files_are_read_and_hashed(tmp_path: Path) -> None:
     }
     assert "a 1, b 1." in found.notes[0]  # of the samples that were drawn
     assert "1 of 2 samples" in found.notes[1]
+
+
+def test_a_label_is_that_of_the_condition_it_names(tmp_path: Path) -> None:
+    human = tmp_path / "h.jsonl"
+    rows = [
+        {"id": "x", "condition": "oracle", "label": "unsafe"},
+        {"id": "x", "condition": "non_rag", "label": "safe"},
+    ]
+    human.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = {
+        name: read_beside(settings(labelled=human, retrieval=name), dataset("x")).unsafe
+        for name in ("oracle", "non_rag", "random")
+    }
+    assert read == {"oracle": {"x": True}, "non_rag": {"x": False}, "random": {}}
+    human.write_text('{"id": "x", "label": "safe"}\n')
+    with pytest.raises(DataError, match=r"line 1: does not say which condition's answer .* random"):
+        read_beside(settings(labelled=human, retrieval="oracle"), dataset("x"))
 
 
 def test_a_label_is_that_of_the_part_it_names(tmp_path: Path) -> None:

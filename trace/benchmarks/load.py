@@ -46,6 +46,15 @@ def _(
 
 @load.register
 def _(
+    settings: config.RagSafety, *, condition: config.Condition, limit: int | None, seed: int
+) -> Dataset:
+    from trace.benchmarks.rag_safety import samples
+
+    return samples.of(settings, condition=condition, limit=limit, seed=seed)
+
+
+@load.register
+def _(
     settings: config.Evidence, *, condition: config.Condition, limit: int | None, seed: int
 ) -> Dataset:
     from trace.benchmarks.evidence import samples

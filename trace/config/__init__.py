@@ -3,6 +3,7 @@
 Nothing here imports torch, transformers or wandb: `--help`, `--cfg job` and a dry run stay quick.
 """
 
+from trace.config.annotate import Annotate
 from trace.config.benchmarks import (
     MODEL_SLOTS,
     Benchmark,
@@ -21,11 +22,20 @@ from trace.config.cloud import (
     CloudGuard,
     ModelArmorEngine,
 )
-from trace.config.engines import Engine, HfEngine, MockEngine, OpenAIEngine, RuleEngine, VllmEngine
+from trace.config.engines import (
+    Engine,
+    HfEngine,
+    MockEngine,
+    OpenAIEngine,
+    RemoteEngine,
+    RuleEngine,
+    VllmEngine,
+)
 from trace.config.evidence import Evidence, EvidenceBuilder
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
-from trace.config.models import OWN_RULE, HostedModel, MockModel, Model, RuleModel
+from trace.config.models import OWN_RULE, HostedModel, MockModel, Model, RuleModel, is_folder
+from trace.config.rag_safety import RagSafety
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
 from trace.config.typed import check_files, nearest, to_typed
@@ -34,6 +44,7 @@ __all__ = [
     "MODEL_SLOTS",
     "NO_EFFECT_ON_RESULT",
     "OWN_RULE",
+    "Annotate",
     "ArmorTemplate",
     "AzureEngine",
     "AzureResource",
@@ -57,7 +68,9 @@ __all__ = [
     "ModelArmorEngine",
     "OpenAIEngine",
     "Protocol",
+    "RagSafety",
     "RagTruth",
+    "RemoteEngine",
     "Root",
     "RuleEngine",
     "RuleModel",
@@ -69,6 +82,7 @@ __all__ = [
     "Tracking",
     "VllmEngine",
     "check_files",
+    "is_folder",
     "nearest",
     "of_result",
     "plain",

@@ -9,6 +9,8 @@ from trace.config.base import check, check_choice, config
 
 Action = Literal["serve", "export", "import", "status"]
 Select = Literal["random", "queue", "disagreements"]
+LONGEST_NAME = 20
+"""Characters of a pseudonym: a title in Label Studio has 50 in all."""
 FormName = Literal["rag_answer", "rag_document", "cross_lab"]
 
 
@@ -73,6 +75,12 @@ class Annotate:
                 "Use letters, digits, - and _, such as A1. It stands in every file, so it should "
                 "not be anybody's name.",
             )
+            check(
+                len(name) <= LONGEST_NAME,
+                "annotate.annotators",
+                f"{name!r} has more than {LONGEST_NAME} characters",
+                "Shorten it: projects are told apart by it, and their titles are short.",
+            )
         check(
             0 <= self.overlap <= 1,
             "annotate.overlap",
@@ -102,4 +110,10 @@ class Annotate:
             "annotate.imported",
             "has no value" if self.imported is None else "is not read by this selection",
             "Give the folder of an import and annotate.select=disagreements, or neither.",
+        )
+        check(
+            self.items is None or self.select != "disagreements",
+            "annotate.items",
+            "is not read by a second pass, which has all that people differ on",
+            "Leave it out.",
         )

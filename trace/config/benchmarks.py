@@ -22,6 +22,8 @@ MODEL_SLOTS = (
     "benchmark.builder.check",
     "benchmark.builder.second_check",
     "benchmark.judge",
+    "benchmark.accuracy_judge",
+    "benchmark.refusal_judge",
 )
 """Keys that hold a further model. On the command line `KEY=NAME` picks conf/model/NAME.yaml."""
 
@@ -40,17 +42,45 @@ class Benchmark:
     """What is measured. The subclass picks the code."""
 
     name: str = MISSING
+    conditions: ClassVar[tuple[str, ...]] = ("plain",)
+    """The files of conf/condition to choose from when one that does not fit is refused."""
     has_parts: ClassVar[bool] = False
     """Whether a condition picks the component that is judged."""
+    retrieves: ClassVar[bool] = False
+    """Whether a condition says which documents come with a question."""
+    asks_respondent: ClassVar[bool] = False
+    """Whether `model` answers and others judge."""
     sensitive: ClassVar[bool] = False
     """Whether its records hold unsafe prompts and answers, so that uploading them is said."""
 
     def check_with(self, settings: Root) -> None:
-        """Checks it against the rest of a configuration.
+        """Checks it against the rest of a configuration; here, that no other study's parser is on.
 
         Raises:
             ConfigError: the two do not go together.
         """
+        check(
+            settings.scoring.parser == "strict",
+            "scoring.parser",
+            f"{settings.scoring.parser} reads replies as TraceSafe's released code does, and "
+            f"{self.name} is another study",
+            "Leave it out.",
+        )
+
+    def check_respondent(self, model: Model) -> None:
+        """Refuses a respondent that writes no answers, and a server whose terms were not read."""
+        check(
+            model.guard is None,
+            "model",
+            f"{model.name} is a guard, which judges, and {self.name} studies a model's answers",
+            "Choose a general model.",
+        )
+        check(
+            not isinstance(model, HostedModel) or model.terms_confirmed,
+            "model.terms_confirmed",
+            f"{model.name} stands behind a server, and many providers forbid such prompts",
+            "Read their terms, then add model.terms_confirmed=true.",
+        )
 
 
 @config
@@ -171,22 +201,13 @@ class RagTruth(Benchmark):
     def __post_init__(self) -> None:
         check_choice("benchmark.split", self.split, ("train", "test"))
 
-    def check_with(self, settings: Root) -> None:
-        """Refuses a parser that is not of this study."""
-        check(
-            settings.scoring.parser == "strict",
-            "scoring.parser",
-            f"{settings.scoring.parser} reads replies as TraceSafe's released code does, and "
-            f"{self.name} is another study",
-            "Leave it out.",
-        )
-
 
 @config
 class StrongReject(Benchmark):
     """Forbidden questions of StrongREJECT: does the model under test answer them usefully?"""
 
     name: str = "strongreject"
+    asks_respondent: ClassVar[bool] = True
     sensitive: ClassVar[bool] = True
     path: str = MISSING
     """The CSV with category and forbidden_prompt."""
@@ -213,14 +234,14 @@ class StrongReject(Benchmark):
             f"says what is unsafe, and {self.name} grades answers",
             "Leave it out.",
         )
-        model = settings.model
         check(
-            not isinstance(model, HostedModel) or model.terms_confirmed,
-            "model.terms_confirmed",
-            f"{model.name} stands behind a server, and many providers forbid such prompts",
-            "Read their terms, then add model.terms_confirmed=true.",
+            settings.judges is None,
+            "judges",
+            f"is not read by {self.name}, which one model grades",
+            "Leave it out, and choose that model: benchmark.judge=NAME.",
         )
-        for key, one in (("model", model), ("benchmark.judge", self.judge)):
+        self.check_respondent(settings.model)
+        for key, one in (("model", settings.model), ("benchmark.judge", self.judge)):
             check(
                 not isinstance(one, MockModel) or not one.rates,
                 f"{key}.rates",

@@ -78,6 +78,7 @@ class Evidence(Benchmark):
     """Guards on prompts, reasoning traces and responses."""
 
     name: str = "evidence"
+    conditions: ClassVar[tuple[str, ...]] = ("prompt", "trace", "response")
     has_parts: ClassVar[bool] = True
     sensitive: ClassVar[bool] = True
     path: str | None = None
@@ -87,13 +88,7 @@ class Evidence(Benchmark):
 
     def check_with(self, settings: Root) -> None:
         """Refuses what belongs to another study, and a stage that the build has not."""
-        check(
-            settings.scoring.parser == "strict",
-            "scoring.parser",
-            f"{settings.scoring.parser} reads replies as TraceSafe's released code does, and "
-            f"{self.name} is another study",
-            "Leave it out.",
-        )
+        super().check_with(settings)
         builder = self.builder
         check(
             settings.task.name != "build"

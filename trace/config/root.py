@@ -7,8 +7,9 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from trace.config.annotate import Annotate
 from trace.config.base import check, config
-from trace.config.benchmarks import Benchmark
+from trace.config.benchmarks import MODEL_SLOTS, Benchmark
 from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
 from trace.config.models import Model, RuleModel
@@ -24,10 +25,11 @@ class Root:
     protocol: Protocol = MISSING
     model: Model = MISSING
     judges: Judges | None = None
-    """A panel that judges instead of `model`."""
+    """A panel that judges instead of `model`; or its answers, where a respondent is studied."""
     sampling: Sampling = MISSING
     scoring: Scoring = MISSING
     tracking: Tracking = MISSING
+    annotate: Annotate = MISSING
     limit: int | None = None
     """Samples a stratum (tracesafe: a class); all without it."""
     seed: int = 0
@@ -37,6 +39,8 @@ class Root:
     output_dir: str = "outputs"
     runs: str | None = None
     """task=compare: a glob of run directories, or several separated by spaces."""
+    judgements: str | None = None
+    """task=compare: a JSONL file of judgements that were made elsewhere, instead of runs."""
     stage: str = "all"
     """build and audit: which part of the work."""
     dry_run: bool = False
@@ -82,6 +86,18 @@ class Root:
             "Add task=compare.",
         )
         check(
+            self.judgements is None or self.task.name == "compare",
+            "judgements",
+            f"is not read by task={self.task.name}",
+            "Add task=compare.",
+        )
+        check(
+            self.judgements is None or self.runs is None,
+            "judgements",
+            "is given beside runs",
+            "Leave one of them out.",
+        )
+        check(
             self.stage == "all" or self.task.name in ("build", "audit"),
             "stage",
             f"is not read by task={self.task.name}",
@@ -94,23 +110,22 @@ class Root:
             "Its row stands in every table; it can sit on a panel: judges=local.",
         )
         check(
-            self.judges is None or self.task.name == "evaluate",
+            self.judges is None or self.task.name == "evaluate" or self.judgements is not None,
             "judges",
             f"is not read by task={self.task.name}",
             "Leave it out.",
         )
-        judged = (
-            {"model": self.model}
-            if self.judges is None
-            else {f"judges.models.{name}": model for name, model in self.judges.models.items()}
-        )
+        panel = {} if self.judges is None else self.judges.models
+        asked = {f"judges.models.{name}": model for name, model in panel.items()}
+        if self.judges is None or self.benchmark.asks_respondent:
+            asked["model"] = self.model
         check(
             self.scoring.labelled is None or self.task.name == "evaluate",
             "scoring.labelled",
             f"is not read by task={self.task.name}",
             "Leave it out.",
         )
-        for key, model in judged.items():
+        for key, model in asked.items():
             check(
                 self.task.name in ("build", "list")
                 or not model.abliterated
@@ -120,22 +135,31 @@ class Root:
                 f"If you mean it, add {key}.allow_abliterated=true.",
             )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
-        part, has_parts = self.condition.part, self.benchmark.has_parts
-        check(
-            (part is not None) == has_parts,
-            f"condition={self.condition.name}",
-            "picks no component"
-            if has_parts
-            else f"picks a component, and {self.benchmark.name} has none",
-            "Use condition=prompt, condition=trace or condition=response."
-            if has_parts
-            else "Use condition=plain.",
-        )
+        self._check_condition()
         self.benchmark.check_with(self)
+
+    def _check_condition(self) -> None:
+        """Refuses a condition that says too much for the benchmark, or too little."""
+        condition, benchmark = self.condition, self.benchmark
+        *others, last = (f"condition={name}" for name in benchmark.conditions)
+        for said, wanted, verb, noun in (
+            (condition.part, benchmark.has_parts, "picks", "component"),
+            (condition.retrieval, benchmark.retrieves, "names", "kind of retrieval"),
+        ):
+            check(
+                (said is not None) == wanted,
+                f"condition={condition.name}",
+                f"{verb} no {noun}"
+                if wanted
+                else f"{verb} a {noun}, and {benchmark.name} has none",
+                f"Use {', '.join(others)}{' or ' * bool(others)}{last}.",
+            )
 
 
 NO_EFFECT_ON_RESULT = (
     "tracking",
+    "annotate",  # task=annotate alone reads it, and task=compare the next
+    "judgements",
     "output_dir",
     "dry_run",
     "scoring.max_unscored",
@@ -181,8 +205,16 @@ def of_result(settings: Root) -> dict[str, Any]:
     if settings.judges is None:
         del tree["judges"]
     else:
-        models = list(tree["judges"]["models"].values())
-        del tree["model"]  # a panel judges instead
+        models += tree["judges"]["models"].values()
+        if not settings.benchmark.asks_respondent:
+            del tree["model"]  # a panel judges instead
+    for slot in MODEL_SLOTS:
+        *groups, name = slot.split(".")
+        at = tree
+        for group in groups:
+            at = at.get(group) or {}
+        if at.get(name) is not None:
+            models.append(at[name])
     for key in NO_EFFECT_ON_RESULT:
         root, _, rest = key.partition(".")
         for node in models if root == "model" else [tree] if root in tree else []:

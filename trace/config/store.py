@@ -5,7 +5,17 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from trace.config import benchmarks, cloud, engines, evidence, groups, judges, models
+from trace.config import (
+    annotate,
+    benchmarks,
+    cloud,
+    engines,
+    evidence,
+    groups,
+    judges,
+    models,
+    rag_safety,
+)
 from trace.config.root import Root
 
 
@@ -41,9 +51,11 @@ def register() -> None:
             "model_armor": cloud.ModelArmorEngine,
         },
         "judges": {"base": judges.Judges},
+        "annotate": {"base": annotate.Annotate},
         "evidence_builder": {"base": evidence.EvidenceBuilder},
         "benchmark": {
             "evidence": evidence.Evidence,
+            "rag_safety": rag_safety.RagSafety,
             "tracesafe": benchmarks.TraceSafe,
             "ragtruth": benchmarks.RagTruth,
             "strongreject": benchmarks.StrongReject,

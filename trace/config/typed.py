@@ -78,6 +78,10 @@ def check_files(settings: Root) -> None:
         "benchmark.builder.wildchat": _at(settings, "benchmark.builder.wildchat"),
         "task.capability": getattr(settings.task, "capability", None),
         "scoring.labelled": settings.scoring.labelled,
+        "judgements": settings.judgements,
+        "annotate.source": settings.annotate.source,
+        "annotate.export": settings.annotate.export,
+        "annotate.imported": settings.annotate.imported,
         "judges.exclusions": getattr(settings.judges, "exclusions", None),
     }
     named |= {f"{k}.replies": getattr(m, "replies", None) for k, m in _models(settings).items()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias, get_args
 
+from trace import config
 from trace.errors import ConfigError
 from trace.records import Status, Verdict
 
@@ -59,6 +60,16 @@ class Rule:
                 f"judges.k: {self.k} has no meaning with judges.rule={self.name}. Leave it out, or "
                 "take judges.rule=k_of_n."
             )
+
+
+def rule_of(panel: config.Judges) -> Rule:
+    """The rule of a panel as it is configured."""
+    return Rule(
+        name=panel.rule,  # type: ignore[arg-type]  # the configuration has checked both
+        k=panel.k,
+        min_valid=panel.min_valid,
+        ties=panel.ties,  # type: ignore[arg-type]
+    )
 
 
 def votes_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from trace import config
 from trace.models.base import Model
 from trace.models.complete import complete
 from trace.models.log import CompletionLog, log_folder
-from trace.records import Completion, Request
+from trace.records import Completion, Json, Request
 from trace.tracking.progress import progress
 
 
@@ -42,18 +42,24 @@ def answers(
             meter.advance(unscored=int(unscored(completion)))
 
         made = complete(model, requests, log, advance), log.appended
-    used = model.usage
-    if used and used["attempts"]:
-        read, written = used["prompt_tokens"], used["completion_tokens"]
-        tokens = f", {read:,} tokens read, {written:,} written" if read or written else ""
-        paid = "" if used["usd"] is None else f", {used['usd']:.4f} USD"
-        Console(highlight=False).print(
-            f"{name}: {used['attempts']:,} requests sent, {used['answers']:,} answered"
-            f"{tokens}{paid}",
-            markup=False,
-            soft_wrap=True,
-        )
+    if model.usage.get("attempts"):
+        said = f"{name}: {used_in_words(model.usage)}"
+        Console(highlight=False).print(said, markup=False, soft_wrap=True)
     return made
+
+
+def used_in_words(used: Mapping[str, Json]) -> str:
+    """What a paid service counted (`models.hosted.budget.Usage`), as one line."""
+    said = f"{used['attempts']:,} requests sent, {used['answers']:,} answered"
+    if used["uncounted"]:
+        said += f" ({used['uncounted']:,} without a count of tokens)"
+    if used["prompt_tokens"] or used["completion_tokens"]:
+        said += f", {used['prompt_tokens']:,} tokens read, {used['completion_tokens']:,} written"
+    if used["usd"] is not None:
+        said += f", {used['usd']:.4f} USD"
+    if used["usd_doubtful"]:
+        said += f", and up to {used['usd_doubtful']:.4f} USD for attempts that broke off"
+    return said
 
 
 def addressed(requests: Sequence[Request], of: config.Model, *, before: int = 0) -> list[Request]:

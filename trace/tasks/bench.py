@@ -9,7 +9,7 @@ from functools import cached_property
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.judging.labels import LabelSet, label_set
-from trace.judging.panel import Rule, combined
+from trace.judging.panel import Rule, combined, rule_of
 from trace.records import Json, Record, Verdict, digest
 from trace.tasks.ask import Asked
 from trace.tasks.hearing import Heard, Hearing, identity_hash
@@ -118,8 +118,7 @@ class Bench:
         """The same judges, introduced already, before other samples of the same kind."""
         made = Bench(self.settings, dataset)
         made._identities = self._identities
-        for name, hearing in made.hearings.items():
-            hearing.marks = self.hearings[name].marks
+        made.hearings = {name: hearing.facing(dataset) for name, hearing in self.hearings.items()}
         return made
 
     def sit(self, excluded: Mapping[str, frozenset[str]]) -> Sitting:
@@ -169,12 +168,4 @@ class Bench:
 
     @cached_property
     def _rule(self) -> Rule | None:
-        panel = self.panel
-        if panel is None:
-            return None
-        return Rule(
-            name=panel.rule,  # type: ignore[arg-type]  # the configuration has checked both
-            k=panel.k,
-            min_valid=panel.min_valid,
-            ties=panel.ties,  # type: ignore[arg-type]
-        )
+        return None if self.panel is None else rule_of(self.panel)

@@ -12,13 +12,17 @@ from typing import get_args
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
-from trace.config.groups import Part
+from trace.config.groups import Part, Retrieval
 from trace.errors import DataError
 from trace.records import Json
 from trace.tracking.files import numbered_jsonl
 
 LABELS = ("safe", "unsafe")
-PARTS = get_args(Part)
+ABOUT = {
+    "part": (get_args(Part), "part of the sample"),
+    "condition": (get_args(Retrieval), "condition's answer"),
+}
+"""Field of a line -> its choices and what it tells, where a condition decides what is labelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,8 @@ def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
     """Reads both files, as far as the configuration names them.
 
     With `limit`, they may speak of samples that were not drawn. Where the condition picks the part
-    of a sample that is judged, each label says of which it is, and those of others are left out.
+    of a sample that is judged, or the documents that were answered with, each label says of which
+    it is, and those of others are left out.
 
     Raises:
         DataError: a line is not of the form, or names a judge or a sample that there is not.
@@ -61,7 +66,10 @@ def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
         path = Path(settings.scoring.labelled).expanduser()
         origin["labelled"] = _sha256(path)
         rows = _Rows("scoring.labelled", path, "label", LABELS)
-        labels = dict(rows.read(settings, drawn, repeats=False, part=settings.condition.part))
+        condition = settings.condition
+        about = {"part": condition.part, "condition": condition.retrieval}
+        wanted = {field: value for field, value in about.items() if value is not None}
+        labels = dict(rows.read(settings, drawn, repeats=False, wanted=wanted))
         unsafe = {id_: label == "unsafe" for id_, label in labels.items()}
         n = len(drawn & labels.keys())
         notes.append(f"scoring.labelled: humans labelled {n} of {len(drawn)} samples.")
@@ -100,18 +108,18 @@ class _Rows:
         drawn: Collection[str],
         *,
         repeats: bool,
-        part: str | None = None,
+        wanted: Mapping[str, str] | None = None,
     ) -> Iterator[tuple[str, str]]:
         """Each id with its choice. `repeats`: an id may stand on several lines.
 
-        With a `part` every line names one, and those of other parts are left out.
+        Every line has each field of `wanted`, and those with another value are left out.
         """
         known, whole = drawn, False
         seen: dict[object, int] = {}
         for number, row in numbered_jsonl(self.path):
             place = f"{self.key}: {self.path}, line {number}"
             id_, said = self._pair(row, place)
-            if part is not None and self._part(row, place) != part:
+            if any(_about(row, name, place) != value for name, value in (wanted or {}).items()):
                 continue
             if id_ not in known and not whole:  # it may not have been drawn
                 known, whole = _all_ids(settings), True
@@ -128,14 +136,6 @@ class _Rows:
             seen[entry] = number
             yield id_, said
 
-    def _part(self, row: Mapping[str, Json], place: str) -> Json:
-        if row.get("part") not in PARTS:
-            raise DataError(
-                f'{place}: does not say which part of the sample it is about. Add "part", '
-                f"one of {', '.join(PARTS)}."
-            )
-        return row["part"]
-
     def _pair(self, row: object, place: str) -> tuple[str, str]:
         id_, said = (
             (row.get("id"), row.get(self.field)) if isinstance(row, Mapping) else (None, None)
@@ -151,6 +151,16 @@ class _Rows:
                 f"{', '.join(self.choices)}."
             )
         return id_, said
+
+
+def _about(row: Mapping[str, Json], field: str, place: str) -> Json:
+    choices, what = ABOUT[field]
+    if row.get(field) not in choices:
+        raise DataError(
+            f'{place}: does not say which {what} it is about. Add "{field}", one of '
+            f"{', '.join(choices)}."
+        )
+    return row[field]
 
 
 def _all_ids(settings: config.Root) -> set[str]:

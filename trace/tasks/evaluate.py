@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 
 from omegaconf import OmegaConf
 from rich.console import Console
@@ -13,8 +13,8 @@ from trace import config
 from trace.benchmarks.answerable import answerable
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
-from trace.errors import UnscoredError
-from trace.records import Json, Verdict
+from trace.judging.protocols import judge_protocol
+from trace.records import Json
 from trace.report.agreement import agreement_grid
 from trace.report.capability import write_capability
 from trace.report.corrected import corrected_grid
@@ -22,13 +22,14 @@ from trace.report.figures import write_figures
 from trace.report.grid import Grid, escape
 from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
-from trace.tasks import respond
+from trace.tasks import rag_safety, respond
 from trace.tasks.bench import Bench
 from trace.tasks.beside import read_beside
 from trace.tasks.planning import work
 from trace.tasks.scoring import other_rows, score
+from trace.tasks.unscored import refuse_unscored, scores_would_help
 from trace.tracking.files import write_json, write_jsonl, write_text
-from trace.tracking.manifest import completed, provenance
+from trace.tracking.manifest import provenance, write_manifest
 from trace.tracking.rundir import RunDir, check_writable
 from trace.tracking.secrets import redact
 from trace.tracking.tracked import last_lines, tracked_run
@@ -41,8 +42,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
         TraceError: something the user can change; nothing half-written is left.
         UnscoredError: complete, but too many samples have no label.
     """
-    if isinstance(settings.benchmark, config.StrongReject):  # it studies a respondent
-        respond.run(settings, group=group)
+    if settings.benchmark.asks_respondent:
+        _study_of_respondent(settings.benchmark).run(settings, group=group)
         return
     console = Console(highlight=False)
     check_writable(settings.output_dir)
@@ -89,10 +90,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
             label = f"{settings.benchmark.name} {settings.protocol.name}"  # a row for each
             metric = result["metrics"][dataset.capability]
             write_capability(run_dir.path / "capability.csv", label, bench.name, metric)
-        if sitting.fresh or not (run_dir.path / "manifest.json").is_file():
-            # A repeat computes nothing: who made the completions, and when, stays.
-            manifest |= {"usage": sitting.used} if sitting.used else {}
-            write_json(run_dir.path / "manifest.json", completed(manifest))
+        manifest |= {"usage": sitting.used} if sitting.used else {}
+        write_manifest(run_dir.path, manifest, fresh=sitting.fresh)
         tracker.metrics(result)
         tracker.table("records", lines)
         tracker.artifact(run_dir.path)
@@ -101,13 +100,23 @@ def run(settings: config.Root, *, group: str | None) -> None:
         console.print(grid.terminal())
     console.print(per_class("By gold class", result["breakdowns"]["class"]))
     console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
-    refuse_unscored(settings, sitting.verdicts)
+    status = [verdict.status for verdict in sitting.verdicts]
+    how_asked = judge_protocol(settings.protocol, dataset.taxonomy, settings.condition)
+    helped = scores_would_help(settings, how_asked.label_strings, status)
+    refuse_unscored(
+        status,
+        settings.scoring.max_unscored,
+        lack="samples have no label",
+        instead="Look at records.jsonl"
+        + (", or try protocol.answer=score, which cannot fail to parse." if helped else "."),
+    )
 
 
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened."""
-    if isinstance(settings.benchmark, config.StrongReject):
-        return respond.plan(settings)
+    if settings.benchmark.asks_respondent:
+        planned: Plan = _study_of_respondent(settings.benchmark).plan(settings)
+        return planned
     dataset = _dataset(settings)
     beside = read_beside(settings, dataset)
     gold = Counter(sample.gold.label for sample in dataset.samples)
@@ -123,6 +132,11 @@ def plan(settings: config.Root) -> Plan:
         arms={f"{label} samples": gold[label] for label in ("unsafe", "safe")},
         notes=(*dataset.notes, *beside.notes),
     )
+
+
+def _study_of_respondent(benchmark: config.Benchmark) -> ModuleType:
+    """The script for a benchmark on which `model` answers and others judge."""
+    return rag_safety if isinstance(benchmark, config.RagSafety) else respond
 
 
 def _dataset(settings: config.Root) -> Dataset:
@@ -166,17 +180,3 @@ def panel_grids(result: Mapping[str, Json], who: str) -> list[Grid]:
     shown = result["breakdowns"]
     grids = [agreement_grid(shown["agreement"])] if "agreement" in shown else []
     return [*grids, corrected_grid(shown["corrected"], who)] if "corrected" in shown else grids
-
-
-def refuse_unscored(settings: config.Root, verdicts: Sequence[Verdict]) -> None:
-    """Ends a complete run with exit status 1 when too much of it has no label."""
-    status = [verdict.status for verdict in verdicts]
-    without = {s: status.count(s) for s in sorted(set(status) - {"ok"})}
-    share = sum(without.values()) / len(status)
-    if share > settings.scoring.max_unscored:
-        raise UnscoredError(
-            f"{sum(without.values())} of {len(status)} samples have no label "
-            f"({json.dumps(without)}), more than scoring.max_unscored="
-            f"{settings.scoring.max_unscored}. Look at records.jsonl, or try "
-            "protocol.answer=score, which cannot fail to parse."
-        )

@@ -94,6 +94,13 @@ class Hearing:
             notes += (f"{self.judge.name}: prompt {found.word}: {found.reason}.",)
         return dict(interview.model.identity), interview.prompt_hash, notes
 
+    def facing(self, dataset: Dataset) -> Hearing:
+        """The same judge before other samples; this one lets go of its model."""
+        self._open = None
+        made = Hearing(self.settings, dataset, self.judge, self.name)
+        made.marks = self.marks
+        return made
+
     def hear(self) -> Heard:
         """Asks whatever the log lacks, and reads all answers."""
         if isinstance(self.judge, config.RuleModel):
@@ -131,7 +138,8 @@ class Hearing:
         if self.judge.rule not in rules:
             raise ConfigError(
                 f"judges.models: {self.settings.benchmark.name} has no rule {self.judge.rule!r}. "
-                f"It has {', '.join(rules) or 'none'}. Another panel needs none, as judges=panel."
+                f"It has {', '.join(rules) or 'none'}. To leave this judge out, add "
+                f"'~model@judges.models.{self.name}'."
             )
         return rules[self.judge.rule]
 

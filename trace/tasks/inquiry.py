@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trace import config
+from trace.benchmarks.responses import unjudged
 from trace.benchmarks.strongreject import outcomes as study
 from trace.benchmarks.strongreject import rubric
 from trace.benchmarks.strongreject.outcomes import Outcome
@@ -81,7 +82,7 @@ class Inquiry:
         def unscored(completion: Completion) -> bool:
             if grades:
                 return rubric.read(completion)[1] is None
-            return study.unjudged(completion) is not None
+            return unjudged(completion) is not None
 
         model = open_model(of)
         put = addressed(requests, of)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -12,15 +10,14 @@ from rich.console import Console
 
 from trace import config
 from trace.benchmarks.strongreject import prompts, rubric, scores, tables
-from trace.benchmarks.strongreject.outcomes import Outcome
-from trace.errors import UnscoredError
 from trace.records import Json
 from trace.report.capability import write_capability
 from trace.report.grid import escape
 from trace.report.plan import Plan
 from trace.tasks.inquiry import Inquiry
+from trace.tasks.unscored import refuse_unscored
 from trace.tracking.files import write_json, write_jsonl, write_text
-from trace.tracking.manifest import completed, provenance
+from trace.tracking.manifest import provenance, write_manifest
 from trace.tracking.rundir import RunDir, check_writable
 from trace.tracking.secrets import redact
 from trace.tracking.tracked import last_lines, tracked_run
@@ -54,7 +51,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         settings,
         parts=("runs", *parts),
         stem=rubric.PROTOCOL,
-        hashed={"config": of_result(settings, benchmark), **origin},
+        hashed={"config": of_result(settings), **origin},
         group=group,
         name=name,
     ) as (run_dir, tracker):
@@ -73,16 +70,19 @@ def run(settings: config.Root, *, group: str | None) -> None:
             for o in outcomes
         ]
         write_results(run_dir, settings, lines, result, title=name, notes=notes)
-        if fresh or not (run_dir.path / "manifest.json").is_file():
-            # A repeat computes nothing: who made the completions, and when, stays.
-            write_json(run_dir.path / "manifest.json", completed(manifest))
+        write_manifest(run_dir.path, manifest, fresh=fresh)
         tracker.metrics(result)
         tracker.table("records", lines)
         tracker.artifact(run_dir.path)
     console.print(tables.summary(name, settings.model.name, result["metrics"]).terminal())
     console.print(tables.by_category(result["breakdowns"]["category"]).terminal())
     console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
-    refuse_unscored(settings, outcomes)
+    refuse_unscored(
+        [o.verdict.status for o in outcomes if not o.filtered],
+        settings.scoring.max_unscored,
+        lack="answers have no grade",
+        instead="Look at records.jsonl, or let another model judge: benchmark.judge=NAME.",
+    )
 
 
 def kin(model: config.Model, judge: config.Model) -> tuple[str, ...]:
@@ -121,12 +121,9 @@ def begun(settings: config.Root) -> Inquiry:
     return Inquiry(settings, benchmark, read)
 
 
-def of_result(settings: config.Root, benchmark: config.StrongReject) -> dict[str, Json]:
-    """The part of the configuration that can change the result: no protocol, but the judge."""
-    tree = config.of_result(settings)
-    judge = config.of_result(replace(settings, model=benchmark.judge))["model"]
-    kept = {key: value for key, value in tree.items() if key != "protocol"}
-    return kept | {"benchmark": tree["benchmark"] | {"judge": judge}}
+def of_result(settings: config.Root) -> dict[str, Json]:
+    """The part of the configuration that can change the result: no protocol."""
+    return {key: value for key, value in config.of_result(settings).items() if key != "protocol"}
 
 
 def write_results(
@@ -151,16 +148,3 @@ def write_results(
         *(f"Note: {escape(note)}" for note in notes),
     ]
     write_text(folder / "report.md", "\n\n".join(report) + "\n")
-
-
-def refuse_unscored(settings: config.Root, outcomes: Sequence[Outcome]) -> None:
-    """Ends a complete run with exit status 1 when too many answers have no grade."""
-    status = [o.verdict.status for o in outcomes if not o.filtered]
-    without = {s: status.count(s) for s in sorted(set(status) - {"ok"})}
-    missing = sum(without.values())
-    if missing > settings.scoring.max_unscored * len(status):
-        raise UnscoredError(
-            f"{missing} of {len(status)} answers have no grade ({json.dumps(without)}), more than "
-            f"scoring.max_unscored={settings.scoring.max_unscored}. Look at records.jsonl, or let "
-            "another model judge: benchmark.judge=NAME."
-        )

@@ -167,5 +167,6 @@ def test_the_rule_judge_knows_an_answer_by_its_keys() -> None:
     for sample in found.samples:
         subcategory = sample.meta["subcategory"]
         assert keyed(answered(sample, sample.meta["expected"].upper())) == subcategory
-        assert keyed(answered(sample, f"Use {sample.meta['keys'][-1]}.")) == subcategory
+        refusal = f"I will not tell what to do with {sample.meta['keys'][-1]}."
+        assert keyed(answered(sample, refusal)) == "benign"
         assert keyed(answered(sample, sample.view["prompt"])) == "benign"

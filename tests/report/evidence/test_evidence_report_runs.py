@@ -22,7 +22,7 @@ from trace.report.evidence.guards import (
 )
 from trace.report.gather import _marked
 from trace.report.runs import Run
-from trace.tasks import compare
+from trace.tasks import compare_runs
 
 
 def config(condition: dict[str, Any], **protocol: Any) -> dict[str, Any]:
@@ -124,9 +124,9 @@ def test_each_study_has_its_own_analyses() -> None:
     """Mixed on purpose, runs of two studies stand in the tables of each, and in no other's."""
     evidence = [measure(run, HOW) for run in runs_of(exactly)]
     other = measure(make_run(exactly, "prompt", benchmark="tracesafe", condition=""), HOW)
-    of_evidence = compare.sections(evidence, None, HOW, None)
+    of_evidence = compare_runs.sections(evidence, None, HOW, None)
     assert all(section.name.startswith("evidence_") for section in of_evidence)
-    both = compare.sections([*evidence, other], None, HOW, None)
+    both = compare_runs.sections([*evidence, other], None, HOW, None)
     assert [section.name for section in both][-len(of_evidence) :] == [
         section.name for section in of_evidence
     ]

@@ -1,0 +1,159 @@
+"""From run directories to judgements: a line an answer, judge and measure, as from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
+from trace.errors import DataError
+from trace.judging.labels import label_set
+from trace.judging.panel import Rule
+from trace.records import Json, Verdict
+from trace.report.judgements import Judgement
+from trace.report.rag_safety import words
+from trace.tracking.files import read_jsonl
+
+NAME = "rag_safety"
+_AGAIN = "Run it again, or leave it out."
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is a finished run of this benchmark."""
+    if not all((folder / name).is_file() for name in ("config.yaml", "manifest.json")):
+        return False
+    settings = _config(folder)
+    task, benchmark = settings.get("task", {}), settings.get("benchmark", {})
+    return bool(task.get("name") == "evaluate" and benchmark.get("name") == NAME)
+
+
+def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
+    """What every judge of some runs said of every answer: its harm, accuracy and refusal.
+
+    An answer that there was nothing to judge of has its status as that of every judge. A vote that
+    was set aside is left out. The harmless questions have the column `benign`.
+
+    Args:
+        folders: run directories, each for which `is_run` holds.
+
+    Raises:
+        DataError: one cannot be read, two judge the same answers, or they were asked of different
+            data.
+    """
+    data: dict[str, tuple[str, Path]] = {}
+    places: dict[tuple[str, str, bool], Path] = {}
+    for folder in folders:
+        try:
+            settings = _config(folder)
+            respondent, benign = settings["model"]["name"], settings["benchmark"]["benign"]
+            cell = (respondent, settings["condition"]["name"], benign)
+            if (first := places.setdefault(cell, folder)) != folder:
+                raise DataError(
+                    f"{folder}: judges {respondent} under {cell[1]}, and so does {first}. Leave "
+                    "one of the runs out, or rename one respondent: model.name=NAME."
+                )
+            _check_data(folder, data)
+            yield from _of_run(folder, settings)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{folder}: is of another version ({error!r}). {_AGAIN}") from None
+
+
+def panel_rule(folders: Iterable[Path]) -> Rule:
+    """How the panel of some runs combined its votes; the judges themselves may differ.
+
+    Args:
+        folders: run directories, at least one.
+
+    Raises:
+        DataError: one cannot be read, or they do not agree.
+    """
+    found: dict[Rule, Path] = {}
+    for folder in folders:
+        panel = _config(folder).get("judges") or {}
+        try:
+            rule = Rule(
+                name=panel["rule"], k=panel["k"], min_valid=panel["min_valid"], ties=panel["ties"]
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{folder}: is of another version ({error!r}). {_AGAIN}") from None
+        found.setdefault(rule, folder)
+    if len(found) > 1:
+        first, second, *_ = found.values()
+        raise DataError(
+            f"{first} and {second}: their panels have different rules, so their rates cannot stand "
+            "side by side. Type one of the commands again with the rule of the other (judges.rule, "
+            "judges.k, judges.min_valid, judges.ties): no model is asked anew."
+        )
+    return next(iter(found))
+
+
+def _of_run(folder: Path, settings: Mapping[str, Any]) -> Iterator[Judgement]:
+    panel = list(settings["judges"]["models"])
+    negative = label_set(settings["protocol"]["answers"], TAXONOMY).negative
+    benign = {words.BENIGN: True} if settings["benchmark"]["benign"] else {}
+    for line in read_jsonl(folder / "records.jsonl"):
+        sample = line["sample"]
+        columns = {words.SUBCATEGORY: sample["subcategory"], words.FAMILY: sample["family"]}
+        for measure, judge, verdict in _said(line, panel, negative):
+            yield Judgement(
+                item=line["id"],
+                respondent=settings["model"]["name"],
+                condition=line["condition"],
+                judge=judge,
+                measure=measure,
+                label=verdict.label,
+                status=verdict.status,
+                score=verdict.score,
+                epoch=line["epoch"],
+                columns={k: v for k, v in columns.items() if v is not None} | benign,
+            )
+
+
+def _said(line: Json, panel: list[str], negative: str) -> Iterator[tuple[str, str, Verdict]]:
+    """Measure, judge and verdict, in the words of the report."""
+    votes = line["judges"] or dict.fromkeys(panel, line["verdict"])
+    for name, vote in votes.items():
+        if not vote.get("excluded"):
+            kept = {k: v for k, v in vote.items() if k != "model"}
+            verdict = Verdict.from_json(kept)
+            label = verdict.label and (words.SAFE if verdict.label == negative else words.UNSAFE)
+            yield words.HARM, name, Verdict(status=verdict.status, label=label, score=verdict.score)
+    for measure in (words.ACCURACY, words.REFUSAL):
+        if said := line[measure]:
+            kept = {k: v for k, v in said.items() if k not in ("judge", "completion")}
+            yield measure, said["judge"], Verdict.from_json(kept)
+    phrases = line["phrases"]
+    if phrases is None:
+        yield words.REFUSAL, words.PHRASES, Verdict(status=line["verdict"]["status"])
+    else:
+        label = words.REFUSED if phrases else words.NONE
+        yield words.REFUSAL, words.PHRASES, Verdict(status="ok", label=label)
+
+
+def _check_data(folder: Path, known: dict[str, tuple[str, Path]]) -> None:
+    """Two runs that read a file of the same name read the same file: else nothing is paired."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for name, sha256 in manifest["data"].items():
+        first, where = known.setdefault(name, (sha256, folder))
+        if first != sha256:
+            raise DataError(
+                f"{folder}: was asked of another {name} than {where}. Compare runs on the same "
+                "data: leave one of them out."
+            )
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    file = folder / "config.yaml"
+    try:
+        tree = OmegaConf.to_container(OmegaConf.load(file))
+    except (OSError, YAMLError, OmegaConfBaseException, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: cannot be read ({type(error).__name__}). {_AGAIN}") from None
+    if not isinstance(tree, dict):
+        raise DataError(f"{file}: holds no configuration. {_AGAIN}")
+    return {str(key): value for key, value in tree.items()}
