@@ -69,7 +69,8 @@ def status(settings: config.Root) -> None:
                 )
                 continue
             exported = read_export(folder)
-            grid = Grid(title=str(folder), header=["Annotator", "Form", "Project", *_COLUMNS])
+            console.print(f"export: {folder}", markup=False, soft_wrap=True)
+            grid = Grid(title="Progress", header=["Annotator", "Form", "Project", *_COLUMNS])
             for number, one in numbered(exported.given.assignments):
                 project = client.find(title(exported.manifest["run"], number, one))
                 counts = project and client.counts(project.id)
