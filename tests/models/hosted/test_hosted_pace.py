@@ -108,3 +108,23 @@ def test_silence_makes_everybody_pause_longer_each_time_and_an_answer_ends_it() 
 def test_a_wait_is_a_share_of_a_doubling_time(times: int, jitter: float) -> None:
     assert 0 <= backoff(times, jitter) <= min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(times, 100))
     assert backoff(times, 0.5) <= backoff(times + 1, 0.5)
+
+
+def of_silence(silent: int, answered: int) -> Pace:
+    """The pace after one window of as many outcomes."""
+    rows = silent + answered
+    pace = Pace(most=64, limit=rows, under_way=rows)
+    for i in range(rows):
+        outcome: Outcome = "silent" if i < silent else "answered"
+        pace = pace.ended(outcome, now=0.0, jitter=0.0)
+    return pace
+
+
+@pytest.mark.parametrize(
+    ("silent", "answered", "limit"),
+    [(16, 0, 8), (1, 15, 20), (5, 11, 20), (6, 10, 13), (2, 0, 1), (1, 0, 1)],
+)
+def test_silence_of_many_is_a_server_too_slow_for_them(
+    silent: int, answered: int, limit: float
+) -> None:
+    assert of_silence(silent, answered).limit == limit

@@ -195,7 +195,7 @@ class Dispatch:
             self._ended("limited", rest, said="turned away")
         elif fault.kind == "silent":
             self._warn_of_silence(fault)
-            self._ended("limited", rest, said=f"no answer ({fault.text})")
+            self._ended("silent", rest, said=f"no answer ({fault.text})")
         elif fault.kind in ("failed", "unreached"):
             self._ended("failed", rest, said=f"no answer ({fault.text})")
         else:  # the server is well, whatever it says

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-Outcome: TypeAlias = Literal["answered", "limited", "failed"]
-"""`limited`: the server asks for fewer, or is too slow for so many; `failed`: it is broken."""
+Outcome: TypeAlias = Literal["answered", "limited", "silent", "failed"]
+"""`limited`: the server asks for fewer; `silent`: no reply in time; `failed`: it is broken."""
 
 BEGIN = 4
 """Requests that are begun before anything is known of the server."""
@@ -31,6 +31,9 @@ class Pace:
     left alone by a single one, so that chance does not starve it, and it settles where the
     server's own limit is. (The cut in proportion is that of DCTCP, RFC 8257, section 3.3.)
 
+    Silence is cut like that only where it is a third of a window and more than one: then the
+    server is too slow for so many, and they would time out together again. Less of it is chance.
+
     After a window in which nothing was answered everybody pauses, twice as long each time, unless
     the server has said itself how long. Times are seconds on any clock that only goes forward.
     """
@@ -40,6 +43,7 @@ class Pace:
     under_way: int = 0
     answered: int = 0
     limited: int = 0
+    silent: int = 0
     failed: int = 0
     storms: int = 0
     """Windows in a row in which nothing was answered and no rest was asked for."""
@@ -72,10 +76,11 @@ class Pace:
             under_way=self.under_way - 1,
             answered=self.answered + (outcome == "answered"),
             limited=self.limited + (outcome == "limited"),
+            silent=self.silent + (outcome == "silent"),
             failed=self.failed + (outcome == "failed"),
             resume=max(self.resume, now + (retry_after or 0.0)),
         )
-        if after.answered + after.limited + after.failed < self._rows:
+        if after._outcomes < self._rows:
             return after
         return after._next_window(now, jitter)
 
@@ -83,11 +88,15 @@ class Pace:
     def _rows(self) -> int:
         return min(self.most, max(1, int(self.limit)))
 
+    @property
+    def _outcomes(self) -> int:
+        return self.answered + self.limited + self.silent + self.failed
+
     def _next_window(self, now: float, jitter: float) -> Pace:
         limit, storms, resume = self.limit, self.storms, self.resume
-        if self.limited:
-            outcomes = self.answered + self.limited + self.failed
-            limit = max(1.0, limit * (1 - self.limited / outcomes / 2))
+        slow = self.silent if self.silent > 1 and 3 * self.silent >= self._outcomes else 0
+        if too_many := self.limited + slow:
+            limit = max(1.0, limit * (1 - too_many / self._outcomes / 2))
         elif self.answered:
             limit = min(float(self.most), limit + max(1.0, self.most / STEPS))
         if self.answered:
@@ -100,6 +109,7 @@ class Pace:
             limit=limit,
             answered=0,
             limited=0,
+            silent=0,
             failed=0,
             storms=storms,
             resume=resume,
