@@ -99,9 +99,13 @@ def test_the_settings_reach_vllm(vllm_here: None, monkeypatch: pytest.MonkeyPatc
 def test_what_vllm_cannot_load_is_told(vllm_here: None, tmp_path: Path) -> None:
     import json
 
+    import numpy as np
+    from safetensors.numpy import save_file
+
     (tmp_path / "config.json").write_text(
         json.dumps({"model_type": "gpt2", "architectures": ["NoSuchModel"]})
     )
+    save_file({"weight": np.zeros(1, np.float32)}, tmp_path / "model.safetensors")
     engine = config.VllmEngine(dtype="float32", eager=True, cpu_cache_gib=1)
     broken = config.Model(name="broken", id=str(tmp_path), context=64, engine=engine)
     with pytest.raises(ConfigError, match=r"cannot load .* Or use model/engine=hf"):

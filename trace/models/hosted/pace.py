@@ -15,6 +15,9 @@ BEGIN = 4
 STEPS = 16
 """Windows without trouble that lead from nothing to the most."""
 
+STRAY = 1 / 16
+"""The share of a window that may be turned away while the limit still rises."""
+
 FIRST_PAUSE = 0.5
 """Seconds: the most that is waited after the first failure. Every further one doubles it."""
 
@@ -26,10 +29,10 @@ class Pace:
     """Additive increase, multiplicative decrease of the number of requests under way.
 
     The limit is changed once a window, which is as many outcomes as the limit had requests. A
-    window without `limited` raises it by a sixteenth of `most`, at least by 1. A window of which
-    the share s was limited multiplies it by 1 - s/2: halved when all were turned away, and nearly
-    left alone by a single one, so that chance does not starve it, and it settles where the
-    server's own limit is. (The cut in proportion is that of DCTCP, RFC 8257, section 3.3.)
+    window of which at most `STRAY` were limited raises it by a sixteenth of `most`, at least by 1,
+    so that chance does not starve it. One with a larger share s of them multiplies it by 1 - s/2:
+    halved when all were turned away. So it settles where the server's own limit is. (The cut in
+    proportion is that of DCTCP, RFC 8257, section 3.3.)
 
     Silence is cut like that only where it is a third of a window and more than one: then the
     server is too slow for so many, and they would time out together again. Less of it is chance.
@@ -95,8 +98,9 @@ class Pace:
     def _next_window(self, now: float, jitter: float) -> Pace:
         limit, storms, resume = self.limit, self.storms, self.resume
         slow = self.silent if self.silent > 1 and 3 * self.silent >= self._outcomes else 0
-        if too_many := self.limited + slow:
-            limit = max(1.0, limit * (1 - too_many / self._outcomes / 2))
+        too_many = (self.limited + slow) / self._outcomes
+        if too_many > STRAY:
+            limit = max(1.0, limit * (1 - too_many / 2))
         elif self.answered:
             limit = min(float(self.most), limit + max(1.0, self.most / STEPS))
         if self.answered:
