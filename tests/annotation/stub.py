@@ -13,6 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
+from trace.annotation import connection
+
 KEY = "0123456789abcdef0123456789abcdef01234567"
 PERSONAL = "header.payload.signature"
 
@@ -173,3 +177,14 @@ def standing(stub: Stub) -> Iterator[Stub]:
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+@contextmanager
+def reached(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
+    """A stub that our client reaches: with its key, without a proxy, and with short pauses."""
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", KEY)
+    monkeypatch.setattr(connection, "_PAUSE", 0.01)
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with standing(Stub()) as made:
+        yield made

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.annotation.stub import KEY, PERSONAL, Stub, standing
+from tests.annotation.stub import KEY, PERSONAL, Stub, reached
 from trace import config
-from trace.annotation import client, connection
+from trace.annotation import client
 from trace.errors import ConfigError, DataError, TraceError
 
 MARKUP = '<View><Text name="t" value="$text" /></View>'
@@ -19,11 +19,7 @@ MARKUP = '<View><Text name="t" value="$text" /></View>'
 
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", KEY)
-    monkeypatch.setattr(connection, "_PAUSE", 0.01)
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with standing(Stub()) as made:
+    with reached(monkeypatch) as made:
         yield made
 
 

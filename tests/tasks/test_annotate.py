@@ -15,12 +15,11 @@ import pytest
 import yaml
 from hydra import compose
 
-from tests.annotation.stub import KEY, Stub, standing
+from tests.annotation.stub import KEY, Stub, reached
 from tests.benchmarks.evidence.made_triples import triple
 from tests.conftest import ROOT
 from tests.integration.conftest import Door, Ran
 from trace import config, messages, sweep
-from trace.annotation import connection
 from trace.annotation.task import ITEM, sent_name
 from trace.benchmarks.evidence.triple import COMPONENTS, Triple
 from trace.errors import ConfigError, TraceError
@@ -47,11 +46,7 @@ _clock = count()
 
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", KEY)
-    monkeypatch.setattr(connection, "_PAUSE", 0.01)
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with standing(Stub()) as made:
+    with reached(monkeypatch) as made:
         yield made
 
 

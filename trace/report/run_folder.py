@@ -38,7 +38,7 @@ def read(path: Path) -> Run | None:
     Raises:
         DataError: a file cannot be read, or the records are not those of the metrics.
     """
-    config, manifest, metrics = _config(path), _json(path / FILES[1]), _json(path / FILES[2])
+    config, manifest, metrics = config_of(path), _json(path / FILES[1]), _json(path / FILES[2])
     try:
         if config["task"]["name"] != "evaluate" or "confusion" not in metrics["breakdowns"]:
             return None
@@ -128,7 +128,12 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + more
 
 
-def _config(path: Path) -> dict[str, Any]:
+def config_of(path: Path) -> dict[str, Any]:
+    """The configuration that a run directory keeps.
+
+    Raises:
+        DataError: it cannot be read.
+    """
     file = path / "config.yaml"
     try:
         tree = OmegaConf.to_container(OmegaConf.load(file))

@@ -7,10 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
-
 from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
 from trace.errors import DataError
 from trace.judging.labels import label_set
@@ -18,6 +14,7 @@ from trace.judging.panel import Rule
 from trace.records import Json, Verdict
 from trace.report.judgements import Judgement
 from trace.report.rag_safety import words
+from trace.report.run_folder import config_of
 from trace.tracking.files import read_jsonl
 
 NAME = "rag_safety"
@@ -28,7 +25,7 @@ def is_run(folder: Path) -> bool:
     """Whether a folder is a finished run of this benchmark."""
     if not all((folder / name).is_file() for name in ("config.yaml", "manifest.json")):
         return False
-    settings = _config(folder)
+    settings = config_of(folder)
     task, benchmark = settings.get("task", {}), settings.get("benchmark", {})
     return bool(task.get("name") == "evaluate" and benchmark.get("name") == NAME)
 
@@ -50,7 +47,7 @@ def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
     places: dict[tuple[str, str, bool], Path] = {}
     for folder in folders:
         try:
-            settings = _config(folder)
+            settings = config_of(folder)
             respondent, benign = settings["model"]["name"], settings["benchmark"]["benign"]
             cell = (respondent, settings["condition"]["name"], benign)
             if (first := places.setdefault(cell, folder)) != folder:
@@ -75,7 +72,7 @@ def panel_rule(folders: Iterable[Path]) -> Rule:
     """
     found: dict[Rule, Path] = {}
     for folder in folders:
-        panel = _config(folder).get("judges") or {}
+        panel = config_of(folder).get("judges") or {}
         try:
             rule = Rule(
                 name=panel["rule"], k=panel["k"], min_valid=panel["min_valid"], ties=panel["ties"]
@@ -146,14 +143,3 @@ def _check_data(folder: Path, known: dict[str, tuple[str, Path]]) -> None:
                 f"{folder}: was asked of another {name} than {where}. Compare runs on the same "
                 "data: leave one of them out."
             )
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    file = folder / "config.yaml"
-    try:
-        tree = OmegaConf.to_container(OmegaConf.load(file))
-    except (OSError, YAMLError, OmegaConfBaseException, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: cannot be read ({type(error).__name__}). {_AGAIN}") from None
-    if not isinstance(tree, dict):
-        raise DataError(f"{file}: holds no configuration. {_AGAIN}")
-    return {str(key): value for key, value in tree.items()}
