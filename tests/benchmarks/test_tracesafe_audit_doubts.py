@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.conftest import MUTANTS as FILES
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.tracesafe import released
 from trace.benchmarks.tracesafe.audit import doubts, duplicates
 from trace.benchmarks.tracesafe.audit.edit import Edit
 from trace.benchmarks.tracesafe.released import MutationRecord
-from trace.benchmarks.tracesafe.released_files import RawRecord
 
 Found = Mapping[tuple[str, str], dict[str, Any]]
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.benchmarks.conftest import MUTANTS as FILES
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.tracesafe import released
 from trace.benchmarks.tracesafe.audit import collection as collections
 from trace.benchmarks.tracesafe.audit import ngrams, phrases, structure, templates
@@ -21,7 +22,6 @@ from trace.benchmarks.tracesafe.audit.collection import Collection
 from trace.benchmarks.tracesafe.audit.criteria import CRITERIA, criteria
 from trace.benchmarks.tracesafe.audit.findings import findings
 from trace.benchmarks.tracesafe.audit.probing import folds, probe_classes
-from trace.benchmarks.tracesafe.released_files import RawRecord
 from trace.records import Json
 
 CLUSTERS = 40

@@ -10,10 +10,10 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.tracesafe import released
 from trace.benchmarks.tracesafe.audit import reviews, spotcheck
 from trace.benchmarks.tracesafe.released import MutationRecord
-from trace.benchmarks.tracesafe.released_files import RawRecord
 from trace.errors import DataError
 
 HEADER = "id,verdict,reviewer,reason\n"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.tracesafe import released
 from trace.benchmarks.tracesafe.audit.validity import KINDS, faults, summary
-from trace.benchmarks.tracesafe.released_files import RawRecord
 from trace.benchmarks.tracesafe.trajectory import Trajectory
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.conftest import MUTANTS as FILES
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.tracesafe import released
 from trace.benchmarks.tracesafe.audit.visibility import PROTOCOLS, certificate, twin
 from trace.benchmarks.tracesafe.names import CLASSES
 from trace.benchmarks.tracesafe.released import MutationRecord
-from trace.benchmarks.tracesafe.released_files import RawRecord
 
 IN_THE_TOOL_LIST = {"PromptInjectionIn", "AmbiguousArg", "MissingTypeHint", "VersionConflict"}
 """The classes that the released mutators make without touching query or trace."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.tracesafe.bfcl import BaseTrajectory
 from trace.benchmarks.tracesafe.build import Options, OwnSet, build
 from trace.benchmarks.tracesafe.decoys.registry import DECOYS
 from trace.benchmarks.tracesafe.mutators.registry import MUTATORS
 from trace.benchmarks.tracesafe.released import parse
-from trace.benchmarks.tracesafe.released_files import RawRecord
 from trace.benchmarks.tracesafe.risky_step import locate
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,9 +20,9 @@ from trace.benchmarks.evidence.annotation import (
     read_category,
     request,
 )
-from trace.benchmarks.evidence.objects import CONFLICT, read_objects
 from trace.benchmarks.evidence.taxonomy import ATTACKS, TAXONOMY
 from trace.benchmarks.evidence.triple import COMPONENTS, Component
+from trace.benchmarks.objects import CONFLICT, read_objects
 from trace.records import Completion, Finish, Sampling
 
 TEXTS: dict[Component, str] = {

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from trace.benchmarks.evidence import lines, wildchat
+from trace.benchmarks import lines
+from trace.benchmarks.evidence import wildchat
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.errors import DataError
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trace.benchmarks.evidence.lines import encodable
-from trace.benchmarks.evidence.objects import CONFLICT, read_objects
 from trace.benchmarks.evidence.taxonomy import ATTACKS, TAXONOMY
 from trace.benchmarks.evidence.triple import COMPONENTS, Component, Safety
+from trace.benchmarks.lines import encodable
+from trace.benchmarks.objects import CONFLICT, read_objects
 from trace.judging.labels import LabelSet, fold, label_set
 from trace.judging.parse import BY_FINISH, parse_verdict
 from trace.judging.protocols import section

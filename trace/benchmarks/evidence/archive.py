@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from trace.benchmarks.evidence import lines
+from trace.benchmarks import lines
 from trace.errors import DataError
 
 MAX_BYTES = 2**31

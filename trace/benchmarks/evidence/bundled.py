@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trace.benchmarks.evidence import lines
+from trace.benchmarks import lines
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.benchmarks.evidence.triple import Triple
 

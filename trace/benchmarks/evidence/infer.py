@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 
 from trace import config
 from trace.benchmarks.base import Ask
-from trace.benchmarks.evidence.lines import encodable
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.benchmarks.evidence.triple import Respondent
+from trace.benchmarks.lines import encodable
 from trace.records import Completion, Json, Request, Sampling, digest
 
 Invalid: TypeAlias = Literal[

@@ -12,8 +12,8 @@ from trace.benchmarks.evidence.measure import EvidenceStudy
 from trace.benchmarks.evidence.names import CONDITION_OF
 from trace.benchmarks.evidence.taxonomy import ATTACKS, TAXONOMY, marked_class
 from trace.benchmarks.evidence.triple import Component, Triple
+from trace.benchmarks.released_files import data_files, read_file
 from trace.benchmarks.strata import limited
-from trace.benchmarks.tracesafe.released_files import data_files, read_file
 from trace.errors import DataError
 from trace.judging.labels import LabelSet, label_set
 from trace.judging.taxonomy import Category

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
-from trace.benchmarks.evidence import lines
+from trace.benchmarks import lines
 from trace.benchmarks.evidence.archive import opened
 from trace.benchmarks.evidence.prompts import Group, Prompt
 from trace.benchmarks.evidence.taxonomy import ATTACK_OF, CATEGORY_NAMES, CATEGORY_OF

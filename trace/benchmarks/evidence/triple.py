@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
+from trace.benchmarks.fields import Fields
 from trace.errors import DataError
 from trace.records import Json, Span, digest
 
@@ -110,8 +111,8 @@ class Triple:
             DataError: a component or a label is missing or wrong, or a span is not what stands at
                 its place.
         """
-        read = _Reader(line, at)
-        respondent = _Reader(read.take("respondent", dict), f"{at}: respondent")
+        read = Fields(line, at)
+        respondent = Fields(read.take("respondent", dict), f"{at}: respondent")
         triple = cls(
             prompt=read.text("prompt"),
             reasoning=read.text("reasoning"),
@@ -136,13 +137,13 @@ class Triple:
         return triple
 
 
-def _labelled(read: _Reader, component: Component) -> Labelled:
+def _labelled(read: Fields, component: Component) -> Labelled:
     at = f"{read.at}: labels: {component}"
-    labels = _Reader(read.take("labels", dict), f"{read.at}: labels")
-    label = _Reader(labels.take(component, dict), at)
+    labels = Fields(read.take("labels", dict), f"{read.at}: labels")
+    label = Fields(labels.take(component, dict), at)
     safety: Safety = label.choice("safety", get_args(Safety))
     spans = tuple(
-        _span(_Reader(span, f"{at}: evidence"), read.line[component])
+        _span(Fields(span, f"{at}: evidence"), read.line[component])
         for span in label.take("evidence", list)
     )
     if safety == "safe" and spans:
@@ -150,7 +151,7 @@ def _labelled(read: _Reader, component: Component) -> Labelled:
     return Labelled(safety=safety, evidence=spans)
 
 
-def _span(read: _Reader, source: str) -> Span:
+def _span(read: Fields, source: str) -> Span:
     start, end, text = read.take("start", int), read.take("end", int), read.text("text")
     if not 0 <= start < end <= len(source) or source[start:end] != text:
         found = source.find(text)
@@ -160,51 +161,3 @@ def _span(read: _Reader, source: str) -> Span:
             "count Unicode code points, as Python does, not UTF-16 units or bytes."
         )
     return Span(start=start, end=end, text=text)
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """An object of the file, whose fields are checked as they are taken."""
-
-    line: Any
-    at: str
-
-    def take(self, name: str, kind: type) -> Any:
-        if not isinstance(self.line, dict) or name not in self.line:
-            raise DataError(f"{self.at}: has no {name}.")
-        value = self.line[name]
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise DataError(f"{self.at}: {name}: {value!r:.40} should be {_KINDS[kind]}.")
-        return value
-
-    def text(self, name: str) -> str:
-        value: str = self.take(name, str)
-        if not value.strip():
-            raise DataError(f"{self.at}: {name}: is empty.")
-        return value
-
-    def choice(self, name: str, choices: tuple[Any, ...]) -> Any:
-        value = self.text(name)
-        if value not in choices:
-            raise DataError(f"{self.at}: {name}: {value!r:.40} should be {' or '.join(choices)}.")
-        return value
-
-    def optional(self, name: str) -> str | None:
-        if not isinstance(self.line, dict) or self.line.get(name) is None:
-            return None
-        return self.text(name)
-
-    def mapping(self, name: str) -> Mapping[str, Json]:
-        if self.line.get(name) is None:
-            return {}
-        value: Mapping[str, Json] = self.take(name, dict)
-        return value
-
-
-_KINDS: Mapping[type, str] = {
-    str: "a text",
-    int: "a whole number",
-    list: "a list",
-    dict: "an object",
-    bool: "true or false",
-}

@@ -10,7 +10,7 @@ from typing import Any
 
 from trace.benchmarks.evidence.annotation import read_attack, read_category
 from trace.benchmarks.evidence.triple import COMPONENTS, Triple
-from trace.benchmarks.tracesafe.released_files import read_file
+from trace.benchmarks.released_files import read_file
 from trace.errors import DataError
 from trace.records import Json
 

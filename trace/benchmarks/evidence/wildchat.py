@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trace.benchmarks.evidence import lines
+from trace.benchmarks import lines
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.benchmarks.evidence.triple import Language
 from trace.errors import DataError

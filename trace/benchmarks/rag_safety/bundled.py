@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from trace.benchmarks.evidence import lines
+from trace.benchmarks import lines
 from trace.benchmarks.rag_safety.released import RowSet
 from trace.benchmarks.rag_safety.row import Document, DocumentSafety, Row
 from trace.benchmarks.rag_safety.taxonomy import TAXONOMY

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trace.benchmarks.evidence import lines
+from trace.benchmarks import lines
 from trace.benchmarks.rag_safety.names import RETRIEVALS
 from trace.benchmarks.rag_safety.row import Row
-from trace.benchmarks.tracesafe.released_files import data_files
+from trace.benchmarks.released_files import data_files
 from trace.config.groups import Retrieval
 from trace.errors import DataError
 from trace.records import digest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trace.benchmarks.evidence.triple import _Reader as Fields
+from trace.benchmarks.fields import Fields
 from trace.benchmarks.rag_safety.names import RELEASED, SPELLINGS, retrieval_of
 from trace.config import nearest
 from trace.config.groups import Retrieval

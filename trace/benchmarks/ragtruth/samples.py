@@ -11,8 +11,8 @@ from typing import TypeVar
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.ragtruth.taxonomy import RELEASED, TAXONOMY
+from trace.benchmarks.released_files import RawRecord, read_file
 from trace.benchmarks.strata import limited
-from trace.benchmarks.tracesafe.released_files import RawRecord, read_file
 from trace.errors import DataError
 from trace.records import Gold, Json, Sample, digest
 

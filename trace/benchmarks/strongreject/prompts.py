@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from trace.benchmarks import lines
 from trace.benchmarks.strata import limited
 from trace.errors import DataError
 from trace.records import Gold, Sample, digest
@@ -17,7 +18,6 @@ COLUMNS = ("category", "source", "forbidden_prompt")
 LICENCE = "StrongREJECT (arXiv 2402.10260): the terms of the user's own copy"
 
 _AS_RELEASED = f"Give the CSV as it is released: its first line is `{','.join(COLUMNS)}`."
-_LFS = b"version https://git-lfs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +93,8 @@ def _bytes(path: Path) -> bytes:
         raise DataError(
             f"benchmark.path: {path} cannot be read ({error.strerror}). {_AS_RELEASED}"
         ) from None
-    if data.startswith(_LFS):
-        raise DataError(
-            f"{path}: this is a Git LFS pointer, not the data. "
-            "Type `git lfs pull` in its repository, then run again."
-        )
+    if data.startswith(lines.LFS):
+        raise lines.lfs_pointer(str(path))
     return data
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from trace.benchmarks.released_files import RawRecord, data_files, read_file
 from trace.benchmarks.tracesafe.names import (
     BENIGN,
     CLASSES,
@@ -14,7 +15,6 @@ from trace.benchmarks.tracesafe.names import (
     resolve,
     resolve_domain,
 )
-from trace.benchmarks.tracesafe.released_files import RawRecord, data_files, read_file
 from trace.benchmarks.tracesafe.trajectory import Trajectory, maybe, need
 from trace.config import nearest
 from trace.errors import DataError

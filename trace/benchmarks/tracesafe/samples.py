@@ -11,13 +11,13 @@ from pathlib import Path
 
 from trace import config
 from trace.benchmarks.base import Dataset
+from trace.benchmarks.released_files import RawRecord
 from trace.benchmarks.strata import limited
 from trace.benchmarks.tracesafe import released
 from trace.benchmarks.tracesafe.bfcl import BaseTrajectory, base_trajectories
 from trace.benchmarks.tracesafe.build import Options, OwnSet, build
 from trace.benchmarks.tracesafe.names import BENIGN
 from trace.benchmarks.tracesafe.released import MutationRecord, record_id
-from trace.benchmarks.tracesafe.released_files import RawRecord
 from trace.benchmarks.tracesafe.risky_step import locate
 from trace.benchmarks.tracesafe.rules import schema_rules
 from trace.benchmarks.tracesafe.sources import bases_of_file

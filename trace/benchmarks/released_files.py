@@ -13,11 +13,11 @@ from typing import NoReturn
 
 import jsonlines
 
+from trace.benchmarks import lines
 from trace.config import nearest
 from trace.errors import DataError
 from trace.records import Json
 
-_LFS = b"version https://git-lfs"
 _SUFFIXES = (".json", ".jsonl")
 _BUILT = "dataset.jsonl"  # of our own builds, which write other JSON beside it
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -83,11 +83,8 @@ def read_file(path: Path) -> tuple[list[RawRecord], str]:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}).") from error
-    if data.startswith(_LFS):
-        raise DataError(
-            f"{path}: this is a Git LFS pointer, not the data. "
-            f"Type `git lfs pull` in its repository, then run again."
-        )
+    if data.startswith(lines.LFS):
+        raise lines.lfs_pointer(str(path))
     text = _decode(data, path)
     if not text.strip():
         raise DataError(f"{path}: the file is empty.")
