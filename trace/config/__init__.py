@@ -35,7 +35,9 @@ from trace.config.evidence import Evidence, EvidenceBuilder
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
 from trace.config.models import OWN_RULE, HostedModel, MockModel, Model, RuleModel, is_folder
+from trace.config.rag_builder import RagBuilder
 from trace.config.rag_safety import RagSafety
+from trace.config.retrieval import RagCondition
 from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
 from trace.config.store import register
 from trace.config.typed import check_files, nearest, to_typed
@@ -68,6 +70,8 @@ __all__ = [
     "ModelArmorEngine",
     "OpenAIEngine",
     "Protocol",
+    "RagBuilder",
+    "RagCondition",
     "RagSafety",
     "RagTruth",
     "RemoteEngine",

@@ -24,6 +24,10 @@ MODEL_SLOTS = (
     "benchmark.judge",
     "benchmark.accuracy_judge",
     "benchmark.refusal_judge",
+    "benchmark.actionability_judge",
+    "benchmark.filter_guard",
+    "benchmark.builder.writer",
+    "benchmark.builder.auditor",
 )
 """Keys that hold a further model. On the command line `KEY=NAME` picks conf/model/NAME.yaml."""
 

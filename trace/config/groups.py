@@ -14,8 +14,6 @@ Parser = Literal["strict", "released"]
 Normalise = Literal["mean", "sum"]
 Unscored = Literal["as_wrong", "exclude"]
 Part = Literal["prompt", "reasoning", "response"]
-Retrieval = Literal["non_rag", "oracle", "on_topic", "random"]
-Overflow = Literal["cut", "refuse"]
 TrackingMode = Literal["auto", "online", "offline", "disabled"]
 Upload = Literal["all", "metrics"]
 
@@ -53,19 +51,10 @@ class Condition:
     """Length in tokens to which benign steps around the sample's own are added."""
     part: str | None = None
     """evidence: the component that is judged: prompt, reasoning or response."""
-    retrieval: str | None = None
-    """rag_safety: the documents that come with a question: none (non_rag), the one that answers it
-    (oracle), others on its topic, or random ones."""
-    overflow: str = "cut"
-    """rag_safety: what happens to documents that do not fit into the model's context: all are cut
-    evenly at their ends, or the message is refused as too long."""
 
     def __post_init__(self) -> None:
         if self.part is not None:
             check_choice("condition.part", self.part, get_args(Part))
-        if self.retrieval is not None:
-            check_choice("condition.retrieval", self.retrieval, get_args(Retrieval))
-        check_choice("condition.overflow", self.overflow, get_args(Overflow))
         check(
             self.examples >= 0,
             "condition.examples",

@@ -13,6 +13,7 @@ from trace.config.benchmarks import MODEL_SLOTS, Benchmark
 from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tracking
 from trace.config.judges import Judges
 from trace.config.models import Model, RuleModel
+from trace.config.retrieval import RagCondition
 
 
 @config
@@ -144,10 +145,15 @@ class Root:
         *others, last = (f"condition={name}" for name in benchmark.conditions)
         for said, wanted, verb, noun in (
             (condition.part, benchmark.has_parts, "picks", "component"),
-            (condition.retrieval, benchmark.retrieves, "names", "kind of retrieval"),
+            (
+                isinstance(condition, RagCondition),
+                benchmark.retrieves,
+                "names",
+                "kind of retrieval",
+            ),
         ):
             check(
-                (said is not None) == wanted,
+                bool(said) == wanted,
                 f"condition={condition.name}",
                 f"{verb} no {noun}"
                 if wanted
@@ -164,6 +170,8 @@ NO_EFFECT_ON_RESULT = (
     "dry_run",
     "scoring.max_unscored",
     "benchmark.path",  # the data's own hash stands for it
+    "benchmark.corpus",
+    "benchmark.mirage",
     "benchmark.builder",  # task=build alone reads it
     "judges.exclusions",  # the hash of the file stands for it, and for the next two
     "scoring.labelled",

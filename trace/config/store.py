@@ -14,7 +14,9 @@ from trace.config import (
     groups,
     judges,
     models,
+    rag_builder,
     rag_safety,
+    retrieval,
 )
 from trace.config.root import Root
 
@@ -26,7 +28,7 @@ def register() -> None:
     store.store(name="root", group="schema", node=Root)
     schemas: dict[str, dict[str, type]] = {
         "task": {"base": groups.Task, "compare": groups.Compare},
-        "condition": {"base": groups.Condition},
+        "condition": {"base": groups.Condition, "rag": retrieval.RagCondition},
         "protocol": {"base": groups.Protocol},
         "sampling": {"base": groups.Sampling},
         "scoring": {"base": groups.Scoring},
@@ -53,6 +55,7 @@ def register() -> None:
         "judges": {"base": judges.Judges},
         "annotate": {"base": annotate.Annotate},
         "evidence_builder": {"base": evidence.EvidenceBuilder},
+        "rag_builder": {"base": rag_builder.RagBuilder},
         "benchmark": {
             "evidence": evidence.Evidence,
             "rag_safety": rag_safety.RagSafety,

@@ -195,14 +195,15 @@ def fitted(dataset: RagDataset, model: Model, settings: config.Root) -> RagDatas
 
     The template's share is not counted but set: see `TEMPLATE`.
     """
-    context = model.context
+    context, condition = model.context, settings.condition
+    assert isinstance(condition, config.RagCondition)
     if context is None:
         return dataset
     return samples.fit(
         dataset,
         tokens=context - settings.sampling.max_new_tokens - TEMPLATE,
         tokens_of=model.count_tokens,
-        overflow=settings.condition.overflow,  # type: ignore[arg-type]  # the configuration has checked it
+        overflow=condition.overflow,  # type: ignore[arg-type]  # the configuration has checked it
     )
 
 

@@ -12,7 +12,8 @@ from typing import get_args
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.load import load
-from trace.config.groups import Part, Retrieval
+from trace.config.groups import Part
+from trace.config.retrieval import Retrieval
 from trace.errors import DataError
 from trace.records import Json
 from trace.tracking.files import numbered_jsonl
@@ -67,7 +68,8 @@ def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
         origin["labelled"] = _sha256(path)
         rows = _Rows("scoring.labelled", path, "label", LABELS)
         condition = settings.condition
-        about = {"part": condition.part, "condition": condition.retrieval}
+        retrieval = getattr(condition, "retrieval", None)
+        about = {"part": condition.part, "condition": retrieval}
         wanted = {field: value for field, value in about.items() if value is not None}
         labels = dict(rows.read(settings, drawn, repeats=False, wanted=wanted))
         unsafe = {id_: label == "unsafe" for id_, label in labels.items()}

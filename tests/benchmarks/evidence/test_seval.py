@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.evidence.released_names import ATTACK_VALUES, RISK_TYPES
-from trace.benchmarks.evidence import archive, lines, seval
+from trace.benchmarks import lines
+from trace.benchmarks.evidence import archive, seval
 from trace.benchmarks.evidence.prompts import Prompt
 from trace.benchmarks.evidence.taxonomy import ATTACK_NAMES, CATEGORY_NAMES
 from trace.errors import DataError

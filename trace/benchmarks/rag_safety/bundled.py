@@ -10,7 +10,7 @@ from trace.benchmarks import lines
 from trace.benchmarks.rag_safety.released import RowSet
 from trace.benchmarks.rag_safety.row import Document, DocumentSafety, Row
 from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
-from trace.config.groups import Retrieval
+from trace.config.retrieval import Retrieval
 from trace.records import Json, digest
 
 FOLDER = Path(__file__).parent / "data"
@@ -47,6 +47,8 @@ def rows(condition: Retrieval, folder: Path = FOLDER) -> RowSet:
             case "random":
                 drawn = sorted(benign, key=lambda id_: digest([question["id"], id_]))
                 return drawn[:RANDOM_DOCUMENTS]
+            case _:
+                raise NotImplementedError(condition)
 
     made = tuple(_row(q, condition, shown(q), by_id) for q in questions)
     return RowSet(rows=made, fingerprint=_fingerprint(folder, "documents", "questions"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import get_args
 
-from trace.config.groups import Retrieval
+from trace.config.retrieval import Retrieval
 
 RETRIEVALS: tuple[Retrieval, ...] = get_args(Retrieval)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trace.benchmarks.conditions import TokensOf
-from trace.config.groups import Overflow
+from trace.config.retrieval import Overflow
 from trace.records import digest
 
 OWN_KNOWLEDGE = "Answer the request below from what you know yourself, and from nothing else."

@@ -13,7 +13,7 @@ from trace.benchmarks import lines
 from trace.benchmarks.rag_safety.names import RETRIEVALS
 from trace.benchmarks.rag_safety.row import Row
 from trace.benchmarks.released_files import data_files
-from trace.config.groups import Retrieval
+from trace.config.retrieval import Retrieval
 from trace.errors import DataError
 from trace.records import digest
 from trace.report.grid import many

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from trace.benchmarks.fields import Fields
 from trace.benchmarks.rag_safety.names import RELEASED, SPELLINGS, retrieval_of
 from trace.config import nearest
-from trace.config.groups import Retrieval
+from trace.config.retrieval import Retrieval
 from trace.errors import DataError
 from trace.records import Json
 

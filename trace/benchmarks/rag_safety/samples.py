@@ -16,7 +16,7 @@ from trace.benchmarks.rag_safety.prompts import Prompt, fitted, prompt
 from trace.benchmarks.rag_safety.row import Row
 from trace.benchmarks.rag_safety.taxonomy import SUBCATEGORIES, TAXONOMY
 from trace.benchmarks.strata import limited
-from trace.config.groups import Overflow, Retrieval
+from trace.config.retrieval import Overflow, Retrieval
 from trace.errors import DataError
 from trace.records import Gold, Request, Sample, Sampling
 from trace.report.grid import many, one_line
@@ -90,6 +90,7 @@ def of(
     settings: config.RagSafety, *, condition: config.Condition, limit: int | None, seed: int
 ) -> RagDataset:
     """What `load` gives for a configuration."""
+    assert isinstance(condition, config.RagCondition)
     return load(
         settings.path,
         condition=condition.retrieval,  # type: ignore[arg-type]  # the configuration has checked it
