@@ -25,8 +25,12 @@ from trace.errors import ConfigError
 from trace.messages import explain
 
 SWEEPS = "sweeps"
-STUDIES_OF_RESPONDENTS = ("strongreject", "rag_safety")
+STUDIES_OF_RESPONDENTS = ("strongreject", "rag_safety", "cross_lab")
 """Benchmarks on which `model` answers and others judge."""
+
+
+IN_THEIR_FILES = ("tokens", "examples", "reason_first", "retrieval", "wording")
+"""Keys of a condition that its name stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +113,13 @@ def refuse_names(overrides: Sequence[str]) -> None:
     """
     for override in parse(overrides):
         group, _, key = override.get_key_element().lstrip("+~").partition(".")
-        if group == "condition" and key in ("tokens", "examples", "reason_first", "retrieval"):
+        if group == "condition" and key in (
+            "tokens",
+            "examples",
+            "reason_first",
+            "retrieval",
+            "wording",
+        ):
             raise ConfigError(
                 f"condition.{key}: what a condition does stands in its file, or runs of different "
                 f"ones would share its name. Copy a file of conf/condition, change {key}, and "

@@ -59,7 +59,7 @@ def test_both_files_are_read_and_hashed(tmp_path: Path) -> None:
         '{"id": "x", "judge": "b"}\n{"id": "z", "judge": "a"}\n'
     )
     human.write_text('\ufeff{"id": "y", "label": "unsafe"}\n{"id": "z", "label": "safe"}', "utf-8")
-    found = read_beside(settings(votes, human), dataset("x", "y"))
+    found = read_beside(settings(votes, human), {"x", "y"})
     assert found.excluded == {"x": {"a", "b"}, "z": {"a"}}
     assert found.unsafe == {"y": True, "z": False}
     assert found.origin == {
@@ -78,13 +78,13 @@ def test_a_label_is_that_of_the_condition_it_names(tmp_path: Path) -> None:
     ]
     human.write_text("".join(json.dumps(row) + "\n" for row in rows))
     read = {
-        name: read_beside(settings(labelled=human, retrieval=name), dataset("x")).unsafe
+        name: read_beside(settings(labelled=human, retrieval=name), {"x"}).unsafe
         for name in ("oracle", "non_rag", "random")
     }
     assert read == {"oracle": {"x": True}, "non_rag": {"x": False}, "random": {}}
     human.write_text('{"id": "x", "label": "safe"}\n')
     with pytest.raises(DataError, match=r"line 1: does not say which condition's answer .* random"):
-        read_beside(settings(labelled=human, retrieval="oracle"), dataset("x"))
+        read_beside(settings(labelled=human, retrieval="oracle"), {"x"})
 
 
 def test_a_label_is_that_of_the_part_it_names(tmp_path: Path) -> None:
@@ -95,26 +95,26 @@ def test_a_label_is_that_of_the_part_it_names(tmp_path: Path) -> None:
         {"id": "no reasoning", "part": "reasoning", "label": "safe"},
     ]
     human.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert read_beside(settings(labelled=human, part="prompt"), dataset("x")).unsafe == {"x": True}
-    assert read_beside(settings(labelled=human, part="response"), dataset("x")).unsafe == {
+    assert read_beside(settings(labelled=human, part="prompt"), {"x"}).unsafe == {"x": True}
+    assert read_beside(settings(labelled=human, part="response"), {"x"}).unsafe == {
         "x": False
     }
     with pytest.raises(DataError, match="line 3: no sample is named"):
-        read_beside(settings(labelled=human, part="reasoning"), dataset("x"))
+        read_beside(settings(labelled=human, part="reasoning"), {"x"})
     for wrong in ({}, {"part": "answer"}):
         human.write_text(json.dumps({"id": "x", "label": "safe"} | wrong))
         with pytest.raises(DataError, match=r'line 1: .*Add "part", one of prompt, reasoning'):
-            read_beside(settings(labelled=human, part="prompt"), dataset("x"))
+            read_beside(settings(labelled=human, part="prompt"), {"x"})
 
 
 def test_without_files_nothing_is_said() -> None:
-    found = read_beside(settings(), dataset("x"))
+    found = read_beside(settings(), {"x"})
     assert (found.excluded, found.unsafe, found.origin, found.notes) == ({}, None, {}, ())
 
 
 def test_an_empty_file_says_nothing_and_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "e.jsonl").touch()
-    found = read_beside(settings(tmp_path / "e.jsonl", tmp_path / "e.jsonl"), dataset("x"))
+    found = read_beside(settings(tmp_path / "e.jsonl", tmp_path / "e.jsonl"), {"x"})
     assert (found.excluded, found.unsafe) == ({}, {})
     assert "none" in found.notes[0]
 
@@ -142,7 +142,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, of: str, lines: list[Any], messag
     file = tmp_path / "f.jsonl"
     file.write_text("".join("\n" if line is None else json.dumps(line) + "\n" for line in lines))
     with pytest.raises(DataError) as caught:
-        read_beside(settings(**{of: file}), dataset("x", "y"))
+        read_beside(settings(**{of: file}), {"x", "y"})
     assert str(caught.value).startswith(f"{'judges' if of == 'exclusions' else 'scoring'}.{of}: ")
     assert message in str(caught.value)
 
@@ -154,9 +154,9 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "f.jsonl"
     file.write_text(text)
     with pytest.raises(DataError, match="line 2"):
-        read_beside(settings(file), dataset("x"))
+        read_beside(settings(file), {"x"})
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        read_beside(settings(labelled=tmp_path), dataset("x"))
+        read_beside(settings(labelled=tmp_path), {"x"})

@@ -22,6 +22,7 @@ from trace.config.cloud import (
     CloudGuard,
     ModelArmorEngine,
 )
+from trace.config.cross_lab import CrossLab, WordingCondition
 from trace.config.engines import (
     Engine,
     HfEngine,
@@ -58,6 +59,7 @@ __all__ = [
     "CloudGuard",
     "Compare",
     "Condition",
+    "CrossLab",
     "Engine",
     "Evidence",
     "EvidenceBuilder",
@@ -85,6 +87,7 @@ __all__ = [
     "TraceSafe",
     "Tracking",
     "VllmEngine",
+    "WordingCondition",
     "check_files",
     "is_folder",
     "nearest",

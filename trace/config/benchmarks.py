@@ -26,6 +26,8 @@ MODEL_SLOTS = (
     "benchmark.refusal_judge",
     "benchmark.actionability_judge",
     "benchmark.filter_guard",
+    "benchmark.trace_judge",
+    "benchmark.proposer",
     "benchmark.builder.writer",
     "benchmark.builder.auditor",
 )
@@ -52,6 +54,8 @@ class Benchmark:
     """Whether a condition picks the component that is judged."""
     retrieves: ClassVar[bool] = False
     """Whether a condition says which documents come with a question."""
+    has_wordings: ClassVar[bool] = False
+    """Whether a condition says how an item is worded."""
     asks_respondent: ClassVar[bool] = False
     """Whether `model` answers and others judge."""
     sensitive: ClassVar[bool] = False

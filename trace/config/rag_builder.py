@@ -32,7 +32,7 @@ class RagBuilder:
     random: int = 3
     """Harmless documents about something else, a question."""
     words: int = 400
-    """A document is a run of whole sections of at most so many words, or one that is longer."""
+    """A document is a run of whole sections of at most so many words, or a piece of a longer."""
     writer: Model | None = None
     """Writes the questions."""
     writing: Sampling = field(default_factory=lambda: Sampling(max_new_tokens=1024))
@@ -40,12 +40,19 @@ class RagBuilder:
     auditor: Model | None = None
     """Says whether a document answers a question."""
     reviewed: str | None = None
-    """What people said of the audit's documents: decisions.jsonl of task=annotate."""
+    """What people said of the audit's documents: the import of task=annotate, or its
+    decisions.jsonl."""
 
     def __post_init__(self) -> None:
         for name in ("per_article", "on_topic", "random", "words"):
             value = getattr(self, name)
             check(value >= 1, f"benchmark.builder.{name}", f"{value} is below 1", "Give 1 or more.")
+        check(
+            self.words >= 100,
+            "benchmark.builder.words",
+            f"{self.words} is below 100, and no document has fewer than 50",
+            "400 is the default.",
+        )
 
     def check_with(self, settings: Root) -> None:
         """Refuses a stage that the build has not, and one that lacks its input."""

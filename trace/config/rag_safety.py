@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trace.config.base import check, config
 from trace.config.benchmarks import Benchmark
 from trace.config.groups import Condition
-from trace.config.models import MockModel, Model
+from trace.config.models import MockModel, Model, RuleModel
 from trace.config.rag_builder import RagBuilder
 from trace.config.retrieval import RagCondition
 
@@ -104,6 +104,13 @@ class RagSafety(Benchmark):
                 f"{key}.rates",
                 "finds no gold label here to be right about",
                 f"Use {key}.replies=FILE.",
+            )
+        for key, one in {**further, **others}.items():
+            check(
+                not isinstance(one, RuleModel),
+                key,
+                f"{one.name} is no model",
+                "Choose a guard or a general model.",
             )
         for key, one in further.items():
             check(

@@ -172,7 +172,10 @@ NO_EFFECT_ON_RESULT = (
     "benchmark.path",  # the data's own hash stands for it
     "benchmark.corpus",
     "benchmark.mirage",
-    "benchmark.builder",  # task=build alone reads it
+    "benchmark.rubrics",
+    "benchmark.responses",  # task=build alone reads it, and the next two
+    "benchmark.edited",
+    "benchmark.builder",
     "judges.exclusions",  # the hash of the file stands for it, and for the next two
     "scoring.labelled",
     "model.replies",

@@ -9,6 +9,7 @@ from trace.config import (
     annotate,
     benchmarks,
     cloud,
+    cross_lab,
     engines,
     evidence,
     groups,
@@ -28,7 +29,11 @@ def register() -> None:
     store.store(name="root", group="schema", node=Root)
     schemas: dict[str, dict[str, type]] = {
         "task": {"base": groups.Task, "compare": groups.Compare},
-        "condition": {"base": groups.Condition, "rag": retrieval.RagCondition},
+        "condition": {
+            "base": groups.Condition,
+            "rag": retrieval.RagCondition,
+            "wording": cross_lab.WordingCondition,
+        },
         "protocol": {"base": groups.Protocol},
         "sampling": {"base": groups.Sampling},
         "scoring": {"base": groups.Scoring},
@@ -57,6 +62,7 @@ def register() -> None:
         "evidence_builder": {"base": evidence.EvidenceBuilder},
         "rag_builder": {"base": rag_builder.RagBuilder},
         "benchmark": {
+            "cross_lab": cross_lab.CrossLab,
             "evidence": evidence.Evidence,
             "rag_safety": rag_safety.RagSafety,
             "tracesafe": benchmarks.TraceSafe,

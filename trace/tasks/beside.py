@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from trace import config
-from trace.benchmarks.base import Dataset
+from trace.benchmarks.cross_lab.items import read_items
 from trace.benchmarks.load import load
 from trace.config.groups import Part
 from trace.config.retrieval import Retrieval
@@ -41,17 +41,20 @@ class Beside:
     notes: tuple[str, ...]
 
 
-def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
+def read_beside(settings: config.Root, drawn: Collection[str]) -> Beside:
     """Reads both files, as far as the configuration names them.
 
     With `limit`, they may speak of samples that were not drawn. Where the condition picks the part
     of a sample that is judged, or the documents that were answered with, each label says of which
     it is, and those of others are left out.
 
+    Args:
+        settings: names the files.
+        drawn: the ids of the samples of the run.
+
     Raises:
         DataError: a line is not of the form, or names a judge or a sample that there is not.
     """
-    drawn = {sample.id for sample in dataset.samples}
     origin: dict[str, str] = {}
     notes: list[str] = []
     excluded: dict[str, frozenset[str]] = {}
@@ -73,7 +76,7 @@ def read_beside(settings: config.Root, dataset: Dataset) -> Beside:
         wanted = {field: value for field, value in about.items() if value is not None}
         labels = dict(rows.read(settings, drawn, repeats=False, wanted=wanted))
         unsafe = {id_: label == "unsafe" for id_, label in labels.items()}
-        n = len(drawn & labels.keys())
+        n = len(set(drawn) & labels.keys())
         notes.append(f"scoring.labelled: humans labelled {n} of {len(drawn)} samples.")
     return Beside(excluded=excluded, unsafe=unsafe, origin=origin, notes=tuple(notes))
 
@@ -166,5 +169,7 @@ def _about(row: Mapping[str, Json], field: str, place: str) -> Json:
 
 
 def _all_ids(settings: config.Root) -> set[str]:
+    if isinstance(settings.benchmark, config.CrossLab):
+        return {item.id for item in read_items(settings.benchmark.path).items}
     whole = load(settings.benchmark, condition=settings.condition, limit=None, seed=settings.seed)
     return {sample.id for sample in whole.samples}

@@ -22,7 +22,7 @@ from trace.report.figures import write_figures
 from trace.report.grid import Grid, escape
 from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
-from trace.tasks import rag_safety, respond
+from trace.tasks import cross_lab, rag_safety, respond
 from trace.tasks.bench import Bench
 from trace.tasks.beside import read_beside
 from trace.tasks.planning import work
@@ -48,7 +48,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     dataset = _dataset(settings)
-    beside = read_beside(settings, dataset)
+    beside = read_beside(settings, {sample.id for sample in dataset.samples})
     bench = Bench(settings, dataset)
     identities, prompt, notes = bench.introduce()
     notes = (*dataset.notes, *notes, *beside.notes)
@@ -118,7 +118,7 @@ def plan(settings: config.Root) -> Plan:
         planned: Plan = _study_of_respondent(settings.benchmark).plan(settings)
         return planned
     dataset = _dataset(settings)
-    beside = read_beside(settings, dataset)
+    beside = read_beside(settings, {sample.id for sample in dataset.samples})
     gold = Counter(sample.gold.label for sample in dataset.samples)
     bench = Bench(settings, dataset)
     names = (settings.benchmark.name, bench.name, settings.condition.name, settings.protocol.name)
@@ -136,7 +136,8 @@ def plan(settings: config.Root) -> Plan:
 
 def _study_of_respondent(benchmark: config.Benchmark) -> ModuleType:
     """The script for a benchmark on which `model` answers and others judge."""
-    return rag_safety if isinstance(benchmark, config.RagSafety) else respond
+    scripts = {config.RagSafety: rag_safety, config.CrossLab: cross_lab}
+    return scripts.get(type(benchmark), respond)
 
 
 def _dataset(settings: config.Root) -> Dataset:
