@@ -10,10 +10,14 @@ ANNOTATE := .venv-annotate
 ANNOTATE_PY := $(ANNOTATE)/bin/python
 ANNOTATE_READY := $(ANNOTATE)/.ready
 
-.PHONY: demo test test-slow test-vllm test-annotate lint types bench gpu-check check env vllm-env annotate-env clean
+.PHONY: demo demo-cross-lab test test-slow test-vllm test-annotate lint types bench gpu-check check env vllm-env annotate-env clean
 
 demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
 	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=3 benchmark.distractors=2
+
+demo-cross-lab: $(READY)  ## six mock laboratories judge each other: the whole study without a model
+	$(PY) -m trace.run +sweeps=cross_lab_mock tracking.mode=disabled -m
+	$(PY) -m trace.run task=compare runs='outputs/runs/cross_lab/mock_*/**' tracking.mode=disabled
 
 test: $(READY)  ## the tests, under ten minutes on two cores
 	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE

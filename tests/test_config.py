@@ -38,8 +38,11 @@ NEEDS = {
     **{f"condition={c}": ["benchmark=evidence"] for c in ("prompt", "trace", "response")},
     **{
         f"condition={c}": ["benchmark=rag_safety", "judges=local"]
-        for c in ("non_rag", "oracle", "on_topic", "random")
+        for c in ("non_rag", "oracle", "on_topic", "random", "oracle_random", "retrieved")
     },
+    **{f"condition={c}": ["benchmark=cross_lab", "judges=local"] for c in ("base", "steered")},
+    "protocol=rubric": ["benchmark=cross_lab", "judges=local"],
+    "benchmark=cross_lab": ["judges=local"],
     "benchmark=rag_safety": ["judges=local"],
     "model=qwen3_8b_abliterated": ["model.allow_abliterated=true"],
     "model=gemma_4_abliterated": ["model.allow_abliterated=true"],
@@ -223,8 +226,10 @@ def test_the_slots_for_further_models_are_those_of_the_typed_tree() -> None:
     holding = [
         f"{prefix}{field.name}"
         for prefix, cls in (("benchmark.builder.", config.Builder),
+                            ("benchmark.builder.", config.RagBuilder),
                             ("benchmark.", config.StrongReject),
-                            ("benchmark.", config.RagSafety))
+                            ("benchmark.", config.RagSafety),
+                            ("benchmark.", config.CrossLab))
         for field in dataclasses.fields(cls)
         if "Model" in str(field.type)
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from trace.records import Json
 
 _SUFFIXES = (".json", ".jsonl")
 _BUILT = "dataset.jsonl"  # of our own builds, which write other JSON beside it
+_UNFROZEN = ("inferred.jsonl", "corpus.jsonl")  # of a build that did not come to its end
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _MEND = "Mend or remove the line, or fetch the file anew."
 
@@ -58,7 +59,7 @@ def _data_files(path: Path) -> list[Path]:
         )
     if (path / _BUILT).is_file():
         return [path / _BUILT]
-    if (path / "inferred.jsonl").is_file():
+    if any((path / name).is_file() for name in _UNFROZEN):
         raise DataError(
             f"benchmark.path: {path} is a build that is not frozen. Type its command again with "
             "stage=freeze."

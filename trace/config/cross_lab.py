@@ -82,6 +82,13 @@ class CrossLab(Benchmark):
         super().check_with(settings)
         if settings.task.name == "build":
             self._check_build(settings)
+        for key in ("responses", "proposer", "edited"):
+            check(
+                settings.task.name == "build" or getattr(self, key) is None,
+                f"benchmark.{key}",
+                f"is not read by task={settings.task.name}",
+                "Add task=build, or leave it out.",
+            )
         if settings.task.name != "evaluate":
             return
         bare = Condition()
@@ -165,6 +172,12 @@ class CrossLab(Benchmark):
             "benchmark.proposer",
             "is a guard or a rule, which proposes nothing",
             "Choose a general model.",
+        )
+        check(
+            not isinstance(self.proposer, MockModel) or not self.proposer.rates,
+            "benchmark.proposer.rates",
+            "finds no gold label here to be right about",
+            "Use benchmark.proposer.replies=FILE.",
         )
         check(
             (settings.stage == "freeze") == (self.edited is not None),

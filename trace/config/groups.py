@@ -14,6 +14,7 @@ Parser = Literal["strict", "released"]
 Normalise = Literal["mean", "sum"]
 Unscored = Literal["as_wrong", "exclude"]
 Part = Literal["prompt", "reasoning", "response"]
+Action = Literal["compare", "register"]
 TrackingMode = Literal["auto", "online", "offline", "disabled"]
 Upload = Literal["all", "metrics"]
 
@@ -36,6 +37,20 @@ class Compare(Task):
     """The judge that checked the set while it was built: how it ranks among the others."""
     mixed: bool = False
     """Whether runs that are not comparable are marked instead of refused."""
+    action: str = "compare"
+    """compare; or register, which stamps a claim of cross_lab before there are responses."""
+    registration: str | None = None
+    """A YAML file of a claim: to be stamped, or, beside runs, to be tested and called registered or
+    post hoc."""
+
+    def __post_init__(self) -> None:
+        check_choice("task.action", self.action, get_args(Action))
+        check(
+            self.action == "compare" or self.registration is not None,
+            "task.registration",
+            "is missing, and task.action=register stamps a claim",
+            "Give task.registration=FILE.yaml.",
+        )
 
 
 @config

@@ -78,6 +78,12 @@ class RagSafety(Benchmark):
         )
         if settings.task.name == "build":
             self.builder.check_with(settings)
+        check(
+            settings.task.name == "build" or self.builder == RagBuilder(),
+            "benchmark.builder",
+            f"is not read by task={settings.task.name}",
+            "Build the set first (task=build), then give it: benchmark.path=FOLDER.",
+        )
         if settings.task.name != "evaluate":
             return
         condition = settings.condition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,8 +30,8 @@ class Judgement:
     """What one judge said of one answer.
 
     `label` is None unless `status` is ok. `score` is P(unsafe), where the judge gives one. `epoch`
-    tells repeats of the same request apart. `columns` describe the item, and are what results are
-    broken down by.
+    tells repeats of the same request apart, and `arm` ways to judge the same answer. `columns`
+    describe the item, and are what results are broken down by.
     """
 
     item: str
@@ -42,6 +43,7 @@ class Judgement:
     status: Status = "ok"
     score: float | None = None
     epoch: int = 0
+    arm: str = ""
     columns: Mapping[str, Json] = field(default_factory=dict)
 
 
@@ -51,22 +53,29 @@ class Vocabulary:
 
     `labels` maps each measure to its labels, by their spellings; `default` is the measure of lines
     that name none. `conditions` and `columns` map other spellings of names to the study's own;
-    any further name stays as it is.
+    any further name stays as it is, unless `values` has all that the condition or a column can be.
+
+    Where the kind of item decides which labels there are, `rubric` is the column that says it: it
+    stands in the place of `measure` and every line has it. `arms` are the ways in which one answer
+    was judged, the first being that of lines that name none; without any, `arm` is a column.
     """
 
     labels: Mapping[str, Mapping[str, str]]
-    default: str
+    default: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    rubric: str | None = None
+    arms: tuple[str, ...] = ()
 
 
 def read_judgements(path: Path, words: Vocabulary) -> Iterator[Judgement]:
     r"""Reads a JSONL file line by line, checking each line and that no two contradict each other.
 
     A line has `item`, `respondent`, `condition`, `judge` and `label`, and may have `measure`,
-    `status`, `score` and `epoch`. A judge that gave no label has `"label": null` and the `status`
-    that says why. Every other key is a column of the item: text, a number, true, false or null
-    (not known), the same on all lines of the item that have it.
+    `status`, `score`, `epoch` and, if there are several, `arm`. A judge that gave no label has
+    `"label": null` and the `status` that says why. Every other key is a column of the item: text,
+    a number, true, false or null (not known), the same on all lines of the item that have it.
 
     Args:
         path: of the file, in UTF-8.
@@ -82,12 +91,14 @@ def read_judgements(path: Path, words: Vocabulary) -> Iterator[Judgement]:
     for number, value in numbered_jsonl(path):
         at = f"{path}, line {number}"
         one = _judgement(value, words, at)
-        key = (one.item, one.respondent, one.condition, one.epoch, one.judge, one.measure)
+        key = (one.item, one.respondent, one.condition, one.epoch, one.judge, one.measure, one.arm)
         if (first := seen.setdefault(key, number)) != number:
+            what = "" if words.rubric else f"the {one.measure} of "
+            arm = f", arm {one.arm}" if one.arm else ""
             raise DataError(
-                f"{at}: {one.judge} has judged the {one.measure} of this answer on line {first} "
+                f"{at}: {one.judge} has judged {what}this answer on line {first} "
                 f"(item {one.item}, respondent {one.respondent}, condition {one.condition}, epoch "
-                f"{one.epoch}). Keep one of the two; repeats of an answer differ in `epoch`."
+                f"{one.epoch}{arm}). Keep one of the two; repeats of an answer differ in `epoch`."
             )
         for name, content in one.columns.items():
             known, where = columns.setdefault((one.item, name), (content, number))
@@ -105,24 +116,31 @@ def read_judgements(path: Path, words: Vocabulary) -> Iterator[Judgement]:
 def _judgement(value: Json, words: Vocabulary, at: str) -> Judgement:
     if not isinstance(value, dict):
         raise DataError(f"{at}: is no JSON object. {EXAMPLE}")
-    for name in (*_NAMES, "label"):
+    for name in (*_NAMES, "label", *filter(None, [words.rubric])):
         if name not in value:
             raise DataError(f"{at}: {name}: is missing. {EXAMPLE}")
     item, respondent, condition, judge = (_text(value, name, at) for name in _NAMES)
-    measure = _text(value, "measure", at) if "measure" in value else words.default
+    kind = words.rubric or "measure"
+    measure = _text(value, kind, at) if kind in value else words.default
     if measure not in words.labels:
-        _refuse(at, "measure", measure, f"Choose one of {', '.join(words.labels)}.")
+        _refuse(at, kind, measure, f"Choose one of {', '.join(words.labels)}.")
+    condition = words.conditions.get(condition, condition)
+    _check_value("condition", condition, words, at)
+    arm = value.get("arm", words.arms[0]) if words.arms else ""
+    if words.arms and arm not in words.arms:
+        _refuse(at, "arm", arm, f"Choose one of {', '.join(words.arms)}.")
     label, status = _verdict(value, measure, words.labels[measure], at)
     return Judgement(
         item=item,
         respondent=respondent,
-        condition=words.conditions.get(condition, condition),
+        condition=condition,
         judge=judge,
         measure=measure,
         label=label,
         status=status,
         score=_score(value, at),
         epoch=_epoch(value, at),
+        arm=arm,
         columns=_columns(value, words, at) if len(value) > 5 else {},
     )
 
@@ -178,13 +196,14 @@ def _epoch(value: Mapping[str, Any], at: str) -> int:
 def _columns(value: Mapping[str, Any], words: Vocabulary, at: str) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for name, content in value.items():
-        if name in _OWN or content is None:
+        if name in _OWN - {words.rubric} or content is None or (name == "arm" and words.arms):
             continue
         if isinstance(content, dict | list) or (
             isinstance(content, float) and not math.isfinite(content)
         ):
             _refuse(at, name, content, "A column is text, a finite number, true, false or null.")
         own = words.columns.get(name, name)
+        _check_value(own, content, words, at)
         if own in found and not _same(found[own], content):
             raise DataError(
                 f"{at}: {name}: is {content!r}, and {own} is {found[own]!r}, which says the same "
@@ -192,6 +211,13 @@ def _columns(value: Mapping[str, Any], words: Vocabulary, at: str) -> dict[str, 
             )
         found[own] = content
     return found
+
+
+def _check_value(name: str, value: Json, words: Vocabulary, at: str) -> None:
+    allowed = words.values.get(name)
+    if allowed is not None and not any(_same(value, one) for one in allowed):
+        choices = ", ".join(one if isinstance(one, str) else json.dumps(one) for one in allowed)
+        _refuse(at, name, value, f"Choose one of {choices}.")
 
 
 def _same(a: Json, b: Json) -> bool:

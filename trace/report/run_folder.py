@@ -32,6 +32,15 @@ def finished(path: Path) -> bool:
     return bool(_json(path / "manifest.json").get("ended"))
 
 
+def study_of(path: Path) -> str | None:
+    """The benchmark that a run directory evaluates something on; None if it is none."""
+    if not all((path / name).is_file() for name in ("config.yaml", "manifest.json")):
+        return None
+    kept = config_of(path)
+    task, benchmark = kept.get("task", {}), kept.get("benchmark", {})
+    return benchmark.get("name") if task.get("name") == "evaluate" else None
+
+
 def read(path: Path) -> Run | None:
     """Reads a finished run directory; None if no judge was tested in it.
 

@@ -87,6 +87,28 @@ def agreement_interval(
     return cluster_bootstrap(columns, rated, statistic, draws=draws, rng=rng)
 
 
+def stratified_agreement(kind: Kind, strata: Sequence[Votes]) -> Estimate:
+    """The mean coefficient of several strata, each weighing by its items with two votes.
+
+    Where each stratum has labels of its own, chance is of that stratum: pooled, raters who know
+    no more than which stratum an item is of would seem to agree. (The weights are those of Barlow,
+    Lai & Azen 1991, Stat. Med. 10:1465-1472, for raters equally reliable in all strata.)
+
+    Args:
+        kind: which coefficient.
+        strata: the votes of each, as for `agreement`; those in which it is undefined are left out.
+
+    Returns:
+        The value over `n` items; None with the first reason when it is undefined in all.
+    """
+    each = [agreement(kind, votes) for votes in strata]
+    known = [(one.value, one.n) for one in each if one.value is not None]
+    if not known:
+        return Estimate(value=None, n=0, reason=each[0].reason if each else "no items")
+    n = sum(weight for _, weight in known)
+    return Estimate(value=sum(value * weight for value, weight in known) / n, n=n)
+
+
 def by_pair(
     votes: Votes, raters: Sequence[str]
 ) -> Mapping[tuple[str, str], list[tuple[str | None, str | None]]]:

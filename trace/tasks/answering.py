@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trace import config
-from trace.benchmarks.base import Dataset
-from trace.benchmarks.rag_safety import accuracy, prompts, refusal, samples
-from trace.benchmarks.rag_safety.outcomes import Answer, Opinion, Outcome, answers_to
+from trace.benchmarks.rag_safety import prompts, samples
+from trace.benchmarks.rag_safety.outcomes import Answer, Outcome, answers_to
 from trace.benchmarks.rag_safety.samples import RagDataset
+from trace.benchmarks.rag_safety.screening import blocked_by
 from trace.benchmarks.responses import unjudged
 from trace.models.base import Model
 from trace.models.open import open_model
-from trace.records import Completion, Json, Record, Request, Sample, Sampling, Verdict
+from trace.records import Json, Record, Request, Sampling, Verdict
 from trace.report.plan import Work
 from trace.tasks.answers import addressed, answers
+from trace.tasks.before_judges import before_judges, judging
 from trace.tasks.bench import Bench, Sitting
-from trace.tasks.helpers import Helpers
+from trace.tasks.filtering import Filtering
+from trace.tasks.opinions import Opinions
 from trace.tasks.planning import work
 
 TEMPLATE = 256
@@ -33,155 +35,178 @@ class Answering:
     """
 
     settings: config.Root
-    benchmark: config.RagSafety
     dataset: RagDataset
     bench: Bench
-    helpers: Helpers
+    opinions: Opinions
+    filtering: Filtering | None
 
     @classmethod
     def begun(
         cls, settings: config.Root, benchmark: config.RagSafety, dataset: RagDataset
     ) -> Answering:
-        """Before the respondent has answered; no model is opened."""
-        judging = replace(
-            settings, epochs=1, sampling=replace(settings.sampling, temperature=0.0, top_p=1.0)
-        )
+        """Before the respondent has answered; no model is opened.
+
+        Raises:
+            DataError: a filter has nothing to drop.
+        """
+        empty = [samples.answered(sample, "") for sample in dataset.samples]
         return cls(
             settings=settings,
-            benchmark=benchmark,
             dataset=dataset,
-            bench=Bench(
-                judging, _shown(dataset, [samples.answered(s, "") for s in dataset.samples])
-            ),
-            helpers=Helpers(benchmark.further_judges, settings.output_dir),
+            bench=Bench(judging(settings), before_judges(dataset, empty)),
+            opinions=Opinions(settings, benchmark, dataset),
+            filtering=Filtering.of(settings, benchmark, dataset),
         )
 
     @property
+    def condition(self) -> str:
+        """What tells the condition from others."""
+        condition = self.settings.condition
+        assert isinstance(condition, config.RagCondition)
+        return condition.label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said of the filter once it was asked, and of the questions."""
+        return (*(() if self.filtering is None else self.filtering.notes), *self.dataset.notes)
+
+    @property
+    def asked_anew(self) -> bool:
+        """Whether a guard beside the panel made any completion now."""
+        return self.opinions.fresh or (self.filtering is not None and self.filtering.fresh)
+
+    @property
     def questions(self) -> list[Request]:
-        """What the respondent is asked."""
+        """What the respondent is asked, if nothing is blocked."""
         sampling = Sampling(**config.plain(self.settings.sampling))
         return samples.questions(self.dataset, epochs=self.settings.epochs, sampling=sampling)
 
-    def introduce(self) -> tuple[Answering, dict[str, Json], tuple[str, ...]]:
-        """What identifies all models and prompts, and what has to be said of the judges.
-
-        Returns:
-            First the same with messages that the respondent's context can hold.
+    def introduce(self) -> tuple[dict[str, Json], tuple[str, ...]]:
+        """What identifies all models and prompts, and what has to be said of them.
 
         Raises:
             TraceError: one of the models cannot be asked at all. Nothing has been written yet.
         """
         model = open_model(self.settings.model)
-        cut = replace(self, dataset=fitted(self.dataset, model, self.settings))
-        if asked := cut.questions:
-            model.prepare(addressed(asked[:1], self.settings.model)[0])
-        identity = dict(model.identity)
+        model.prepare(addressed(self.questions[:1], self.settings.model)[0])
         judges, prompt, notes = self.bench.introduce()
-        wording = {"question": prompts.PROMPT_HASH, "harm": prompt}
-        wording |= {role: _FURTHER[role].PROMPT_HASH for role in self.helpers.models}
-        models = {"model": identity, "judges": judges, "further": self.helpers.prepare()}
-        return cut, {**models, "prompt": wording}, notes
+        further, further_prompts, said = self.opinions.introduce()
+        wording = {"question": prompts.PROMPT_HASH, "harm": prompt, **further_prompts}
+        models = {"model": dict(model.identity), "judges": judges, "further": further}
+        told = [*notes, *said]
+        if self.filtering is not None:
+            models["filter"], wording["filter"], said = self.filtering.introduce()
+            told += said
+        return {**models, "prompt": wording}, tuple(dict.fromkeys(told))
+
+    def ready(self) -> Answering:
+        """The same with messages that the respondent's context holds.
+
+        A filter before the respondent is asked now, and its documents are gone.
+        """
+        left = self.dataset if self.filtering is None else self.filtering.ahead()
+        return replace(self, dataset=fitted(left, open_model(self.settings.model), self.settings))
 
     def respond(self) -> tuple[list[Answer], dict[str, Json], bool]:
         """Every answer, in the order asked; what was used of a service; whether any is new.
 
         The respondent is let go when the next model is opened: only one of them is in memory.
         """
-        asked, of = self.questions, self.settings.model
+        of = self.settings.model
+        screened = {} if self.filtering is None else self.filtering.by_question()
+        asked = [
+            request
+            for request in addressed(self.questions, of)
+            if blocked_by(screened.get(request.sample, ())) is None
+        ]
         model = open_model(of)
         responses, fresh = answers(
             model,
             of.name,
-            addressed(asked, of),
+            asked,
             self.settings.output_dir,
             unscored=lambda completion: unjudged(completion) is not None,
         )
-        made = answers_to(self.dataset, asked, responses, epochs=self.settings.epochs)
+        epochs = self.settings.epochs
+        made = answers_to(self.dataset, asked, responses, epochs=epochs, screened=screened)
         return made, dict(model.usage), fresh
+
+    def let_through(self, given: Sequence[Answer]) -> list[Answer]:
+        """The answers as a filter behind the respondent leaves them; it is asked now."""
+        return list(given) if self.filtering is None else self.filtering.behind(given)
 
     def sit(
         self, given: Sequence[Answer], excluded: Mapping[str, frozenset[str]]
     ) -> Sitting | None:
         """What the panel says of the answers that can be judged; None where there are none."""
-        shown = [answer.shown for answer in given if answer.unjudged is None]
+        shown = [answer.shown for answer in given if answer.delivered]
         if not shown:
             return None
-        return self.bench.facing(_shown(self.dataset, shown)).sit(excluded)
+        return self.bench.facing(before_judges(self.dataset, shown)).sit(excluded)
 
     def outcomes(self, given: Sequence[Answer], sitting: Sitting | None) -> list[Outcome]:
         """The answers with all that is said of them; the further judges are asked now."""
-        records = iter(() if sitting is None else sitting.records(self.bench.settings))
-        further = {role: self._opinions(role, given) for role in ("accuracy", "refusal")}
+        coming = iter(() if sitting is None else sitting.records(self.bench.settings))
+        records = [
+            replace(next(coming), epoch=answer.epoch, condition=self.condition)
+            if answer.delivered
+            else self._undelivered(answer)
+            for answer in given
+        ]
+        negative, opinions = self.bench.labels.negative, self.opinions
+        unsafe = [record.verdict.label not in (None, negative) for record in records]
+        accuracy, refusal = opinions.of_accuracy(given), opinions.of_refusal(given)
+        action = opinions.of_action(given, unsafe)
         return [
             Outcome(
                 answer=answer,
-                record=self._unjudged(answer, answer.unjudged)
-                if answer.unjudged
-                else replace(next(records), epoch=answer.epoch),
-                accuracy=further["accuracy"][i],
-                refusal=further["refusal"][i],
+                record=records[i],
+                accuracy=accuracy[i],
+                refusal=refusal[i],
+                actionability=action[i],
             )
             for i, answer in enumerate(given)
         ]
 
     def work(self) -> tuple[Work, ...]:
-        """What it takes, at most: judges read every answer as long as it may be."""
+        """What it takes, at most.
+
+        Nothing is blocked, everything is unsafe, and answers are as long as they may be.
+        """
         asked, most = self.questions, self.settings.sampling.max_new_tokens
-        epochs = self.settings.epochs
         judged = [
             (name, hearing.judge, hearing.questions())
             for name, hearing in self.bench.hearings.items()
             if not isinstance(hearing.judge, config.RuleModel)
         ]
-        empty = [
-            Answer(sample=s, epoch=0, response=Completion(key="")) for s in self.dataset.samples
+        judged += [(role, *said) for role, said in self.opinions.questions().items()]
+        planned = [work(self.settings.model, asked)]
+        planned += [
+            replace(
+                _times(work(model, requests), self.settings.epochs, most), model=f"{name} (judge)"
+            )
+            for name, model, requests in judged
         ]
-        judged += [
-            (role, model, [self._question(role, answer) for answer in empty])
-            for role, model in self.helpers.models.items()
-        ]
-        return (
-            work(self.settings.model, asked),
-            *(
-                replace(_times(work(model, requests), epochs, most), model=f"{name} (judge)")
-                for name, model, requests in judged
-            ),
-        )
+        if self.filtering is not None:
+            screened = work(self.filtering.guard, self.filtering.questions())
+            if self.filtering.place == "output":
+                screened = _times(screened, self.settings.epochs, most)
+            planned.append(replace(screened, model=f"{screened.model} (filter)"))
+        return tuple(planned)
 
-    def _opinions(self, role: str, given: Sequence[Answer]) -> list[Opinion | None]:
-        """What was said of each answer's accuracy or refusal; None where nobody tells."""
-        ask = self.helpers.ask(role)
-        if ask is None:
-            return [_by_keys(answer) if role == "accuracy" else None for answer in given]
-        name, judged = self.helpers.models[role].name, [a for a in given if a.unjudged is None]
-        completions = iter(ask([self._question(role, answer) for answer in judged]))
-        found: list[Opinion | None] = []
-        for answer in given:
-            made = None if answer.unjudged else next(completions)
-            verdict = answer.unjudged if made is None else _FURTHER[role].read(made)
-            assert verdict is not None
-            found.append(Opinion(judge=name, verdict=verdict, completion=made))
-        return found
-
-    def _question(self, role: str, answer: Answer) -> Request:
-        question, text = answer.sample.view["prompt"], answer.response.text
-        return Request(
-            messages=accuracy.messages(question, answer.sample.meta["expected"], text)
-            if role == "accuracy"
-            else refusal.messages(question, text),
-            sampling=Sampling(max_new_tokens=self.settings.sampling.max_new_tokens),
-            epoch=answer.epoch,
-            sample=answer.sample.id,
-        )
-
-    def _unjudged(self, answer: Answer, why: Verdict) -> Record:
-        sample = answer.sample
+    def _undelivered(self, answer: Answer) -> Record:
+        sample, verdict = answer.sample, answer.unjudged
         return Record(
             id=sample.id,
             gold=sample.gold,
-            condition=self.settings.condition.name,
+            condition=self.condition,
             protocol=self.settings.protocol.name,
-            verdict=why,
+            verdict=verdict
+            or Verdict(
+                status="ok",
+                label=self.bench.labels.negative,
+                rationale=f"nothing was delivered: condition.filter={answer.blocked}",
+            ),
             judges={},
             answers={},
             cluster=sample.cluster,
@@ -204,28 +229,6 @@ def fitted(dataset: RagDataset, model: Model, settings: config.Root) -> RagDatas
         tokens=context - settings.sampling.max_new_tokens - TEMPLATE,
         tokens_of=model.count_tokens,
         overflow=condition.overflow,  # type: ignore[arg-type]  # the configuration has checked it
-    )
-
-
-_FURTHER = {"accuracy": accuracy, "refusal": refusal}
-
-
-def _by_keys(answer: Answer) -> Opinion | None:
-    if not (keys := answer.sample.meta["keys"]):
-        return None
-    verdict = answer.unjudged or accuracy.by_keys(answer.response.text, keys)
-    return Opinion(judge=accuracy.KEYS, verdict=verdict)
-
-
-def _shown(dataset: RagDataset, shown: Sequence[Sample]) -> Dataset:
-    """What judges need of it: without the documents, which take most of the memory."""
-    return Dataset(
-        samples=tuple(shown),
-        taxonomy=dataset.taxonomy,
-        fingerprint=dataset.fingerprint,
-        licence=dataset.licence,
-        notes=dataset.notes,
-        rule_judges=dataset.rule_judges,
     )
 
 

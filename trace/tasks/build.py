@@ -16,7 +16,7 @@ from trace.errors import ConfigError, DataError
 from trace.models.runnable import this_machine, verdict
 from trace.records import Json, digest
 from trace.report.plan import Plan
-from trace.tasks import build_evidence
+from trace.tasks import build_cross_lab, build_evidence, build_rag_safety
 from trace.tasks.bases import origin_of
 from trace.tasks.build_report import about_models, table
 from trace.tasks.helpers import Helpers
@@ -43,6 +43,12 @@ def run(settings: config.Root, *, group: str | None) -> None:
     """
     if isinstance(settings.benchmark, config.Evidence):
         build_evidence.run(settings, group=group)
+        return
+    if isinstance(settings.benchmark, config.RagSafety):
+        build_rag_safety.run(settings, group=group)
+        return
+    if isinstance(settings.benchmark, config.CrossLab):
+        build_cross_lab.run(settings, group=group)
         return
     benchmark = _checked(settings)
     check_writable(settings.output_dir)
@@ -132,6 +138,10 @@ def plan(settings: config.Root) -> Plan:
     """What `run` would do; no trajectory is made."""
     if isinstance(settings.benchmark, config.Evidence):
         return build_evidence.plan(settings)
+    if isinstance(settings.benchmark, config.RagSafety):
+        return build_rag_safety.plan(settings)
+    if isinstance(settings.benchmark, config.CrossLab):
+        return build_cross_lab.plan(settings)
     benchmark = _checked(settings)
     most = benchmark.per_class * (len(CLASSES) + 1)
     most_checks = checking.most_asked(benchmark.per_class) * len(CLASSES)
@@ -180,7 +190,8 @@ def _checked(settings: config.Root) -> config.TraceSafe:
     benchmark = settings.benchmark
     if not isinstance(benchmark, config.TraceSafe):
         raise ConfigError(
-            f"benchmark: {benchmark.name} cannot be built. Choose tracesafe or evidence."
+            f"benchmark: {benchmark.name} cannot be built. Choose tracesafe, evidence, "
+            "rag_safety or cross_lab."
         )
     if benchmark.path is not None:
         raise ConfigError(

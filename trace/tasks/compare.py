@@ -8,8 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from trace import config
-from trace.benchmarks.rag_safety.judgements import is_run
-from trace.errors import DataError
+from trace.errors import ConfigError, DataError
 from trace.records import Json
 from trace.report.canvas import write_drawings
 from trace.report.compare.judged import How
@@ -18,7 +17,8 @@ from trace.report.gather import find
 from trace.report.grid import escape
 from trace.report.judged import unscored_as
 from trace.report.plan import Plan
-from trace.tasks.compare_judgements import of_answers, of_judgements
+from trace.report.run_folder import study_of
+from trace.tasks import compare_cross_lab, compare_judgements, registering
 from trace.tasks.compare_runs import of_runs
 from trace.tasks.compared import Compared, Found
 from trace.tracking.files import write_json, write_text
@@ -27,6 +27,11 @@ from trace.tracking.rundir import check_writable
 from trace.tracking.tracked import last_lines, tracked_run
 
 SCHEMA = 1
+_OF_ANSWERS = {
+    "rag_safety": compare_judgements.of_answers,
+    "cross_lab": compare_cross_lab.of_answers,
+}
+"""Studies of respondents -> what compares their runs; all other runs test a judge."""
 
 
 def run(settings: config.Root, *, group: str | None) -> None:
@@ -39,6 +44,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
         DataError: nothing finished matches, or the input is damaged or not comparable.
         TraceError: something else the user can change; nothing half-written is left.
     """
+    if _registers(settings):
+        registering.run(settings)
+        return
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     compared = read_input(settings)
@@ -77,6 +85,8 @@ def plan(settings: config.Root) -> Plan:
     Raises:
         TraceError: what `run` would refuse, too.
     """
+    if _registers(settings):
+        return registering.plan(settings)
     compared = read_input(settings)
     return Plan(what=f"{compared.what} under {settings.output_dir}/compare", notes=compared.notes)
 
@@ -90,16 +100,36 @@ def read_input(settings: config.Root) -> Compared:
     task = settings.task
     assert isinstance(task, config.Compare)
     if settings.judgements is not None:
-        return of_judgements(settings, task)
+        if isinstance(settings.benchmark, config.CrossLab):
+            return compare_cross_lab.of_judgements(settings, task)
+        _refuse_registration(task, settings.benchmark.name)
+        return compare_judgements.of_judgements(settings, task)
     folders = [] if settings.runs is None else find(settings.runs)
-    answers = [folder for folder in folders if is_run(folder)]
-    if not answers:
+    studies = {folder: study_of(folder) for folder in folders}
+    found = {study: folder for folder, study in studies.items() if study in _OF_ANSWERS}
+    if not found:
+        _refuse_registration(task, settings.benchmark.name)
         return of_runs(settings.runs, task)
-    if others := [folder for folder in folders if folder not in answers]:
+    study, first = next(iter(found.items()))
+    if others := [folder for folder, other in studies.items() if other != study]:
         raise DataError(
-            f"runs: {answers[0]} studies a respondent, and {others[0]} a judge. Compare them apart."
+            f"runs: {first} is of the study {study}, and {others[0]} is not. Compare them apart."
         )
-    return of_answers(answers, task)
+    if study != "cross_lab":
+        _refuse_registration(task, study)
+    return _OF_ANSWERS[study](folders, task)
+
+
+def _registers(settings: config.Root) -> bool:
+    return isinstance(settings.task, config.Compare) and settings.task.action == "register"
+
+
+def _refuse_registration(task: config.Compare, study: str) -> None:
+    if task.registration is not None:
+        raise ConfigError(
+            f"task.registration: claims are registered of cross_lab, and this is {study}. Leave it "
+            "out."
+        )
 
 
 def show(console: Console, sections: Sequence[Section]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from omegaconf import OmegaConf
@@ -75,7 +75,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
             "notes": list(notes),
         }
         given, used, fresh = begun.administration.respond()
-        outcomes = peers.judge(given, begun.beside.excluded)
+        heard = peers.judge(given, begun.beside.excluded)
+        outcomes = heard.outcomes
         result = measure(
             outcomes,
             begun.agenda.rubrics,
@@ -85,8 +86,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
         )
         lines = [o.to_json(settings.condition.name, settings.protocol.name) for o in outcomes]
         _write(run_dir, settings, lines, result, title=name, notes=notes)
-        manifest |= _spent(settings.model.name, outcomes, used)
-        write_manifest(run_dir.path, manifest, fresh=fresh)
+        used_of = {**({settings.model.name: used} if used else {}), **heard.used}
+        manifest |= _spent(settings.model.name, outcomes, used_of)
+        write_manifest(run_dir.path, manifest, fresh=fresh or heard.fresh)
         tracker.metrics(result)
         tracker.table("records", lines)
         tracker.artifact(run_dir.path)
@@ -108,7 +110,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened."""
     begun = _begun(settings)
-    responding = work(settings.model, begun.administration.questions(begun.peers.wording))
+    responding = work(settings.model, begun.administration.planned())
     parts = (settings.benchmark, settings.model, settings.condition)
     assert settings.judges is not None
     counts = {
@@ -117,7 +119,7 @@ def plan(settings: config.Root) -> Plan:
     }
     return Plan(
         what=f"evaluate {'/'.join(part.name for part in parts)}, judged by {settings.judges.name}",
-        work=(responding, *begun.peers.work(responding.written)),
+        work=(responding, *begun.peers.work(begun.administration.tokens)),
         arms={category: n for category, n in counts.items() if n},
         notes=(*begun.agenda.notes, *begun.beside.notes),
     )
@@ -166,7 +168,9 @@ def _warnings(peers: Peers) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _spent(respondent: str, outcomes: Sequence[Outcome], used: Json) -> dict[str, Json]:
+def _spent(
+    respondent: str, outcomes: Sequence[Outcome], used: Mapping[str, Json]
+) -> dict[str, Json]:
     """Seconds that the models took, as the log has them, and what paid services counted."""
     seconds = {respondent: sum(o.answer.response.seconds for o in outcomes)}
     for outcome in outcomes:
@@ -175,7 +179,7 @@ def _spent(respondent: str, outcomes: Sequence[Outcome], used: Json) -> dict[str
                 key = f"judges.{name}"
                 seconds[key] = seconds.get(key, 0.0) + vote.completion.seconds
     spent: dict[str, Json] = {"seconds": {k: round(v, 1) for k, v in seconds.items()}}
-    return spent | ({"usage": {respondent: used}} if used else {})
+    return spent | ({"usage": dict(used)} if used else {})
 
 
 def _write(

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from trace import config
 from trace.benchmarks.rag_safety import samples, tables
-from trace.benchmarks.rag_safety.outcomes import Outcome
 from trace.benchmarks.rag_safety.scores import DEFINITION, measure
 from trace.judging.protocols import judge_protocol
 from trace.records import Json
@@ -17,9 +16,10 @@ from trace.report.canvas import write_drawings
 from trace.report.grid import escape
 from trace.report.plan import Plan
 from trace.tasks.answering import Answering
-from trace.tasks.bench import Sitting
 from trace.tasks.beside import read_beside
+from trace.tasks.notes import Notes
 from trace.tasks.respond import kin
+from trace.tasks.spent import spent
 from trace.tasks.unscored import refuse_unscored, scores_would_help
 from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import provenance, write_manifest
@@ -38,32 +38,32 @@ def run(settings: config.Root, *, group: str | None) -> None:
     console = Console(highlight=False)
     check_writable(settings.output_dir)
     answering = _begun(settings)
-    beside = read_beside(settings, answering.dataset)
-    answering, identities, said = answering.introduce()
+    beside = read_beside(settings, {s.id for s in answering.dataset.samples})
+    identities, said = answering.introduce()
     dataset, bench = answering.dataset, answering.bench
-    notes = (*dataset.notes, *said, *_warnings(settings), *beside.notes, DEFINITION)
-    for note in notes:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    notes = Notes(console)
+    notes.add(*dataset.notes, *said, *_warnings(settings), *beside.notes, DEFINITION)
     origin = {"data": dict(dataset.fingerprint), **identities, **beside.origin}
     parts = (settings.benchmark.name, settings.model.name, settings.condition.name)
-    name = f"{'/'.join((*parts, settings.protocol.name))} judged by {bench.name}"
+    stem = settings.protocol.name
+    name = f"{'/'.join((*parts[:-1], answering.condition, stem))} judged by {bench.name}"
     with tracked_run(
         settings,
         parts=("runs", *parts),
-        stem=settings.protocol.name,
+        stem=stem,
         hashed={"config": config.of_result(settings), **origin},
         group=group,
         name=name,
     ) as (run_dir, tracker):
-        manifest = provenance() | {
-            "run": run_dir.digest,
-            **origin,
-            "licence": dataset.licence,
-            "notes": list(notes),
-        }
+        begun = provenance()
+        answering = answering.ready()
+        notes.add(*answering.notes)
         given, used, fresh = answering.respond()
+        given = answering.let_through(given)
+        notes.add(*answering.notes)
         sitting = answering.sit(given, beside.excluded)
         outcomes = answering.outcomes(given, sitting)
+        filtering = answering.filtering
         result = measure(
             outcomes,
             {n: hearing.title for n, hearing in bench.hearings.items()},
@@ -71,11 +71,19 @@ def run(settings: config.Root, *, group: str | None) -> None:
             unsafe=beside.unsafe,
             draws=settings.scoring.bootstrap_draws,
             seed=settings.seed,
+            place=None if filtering is None else filtering.place,
+            screened=() if filtering is None else filtering.said,
         )
         lines = [outcome.to_json() for outcome in outcomes]
-        _write(run_dir, settings, lines, result, title=name, panel=bench.name, notes=notes)
-        manifest |= _spent(settings.model.name, outcomes, used, sitting)
-        fresh = fresh or (sitting is not None and sitting.fresh)
+        _write(run_dir, settings, lines, result, title=name, panel=bench.name, notes=notes.said)
+        manifest = begun | {
+            "run": run_dir.digest,
+            **origin,
+            "licence": dataset.licence,
+            "notes": notes.said,
+            **spent(answering, outcomes, used, sitting),
+        }
+        fresh = fresh or answering.asked_anew or (sitting is not None and sitting.fresh)
         write_manifest(run_dir.path, manifest, fresh=fresh)
         tracker.metrics(result)
         tracker.table("records", lines)
@@ -83,13 +91,13 @@ def run(settings: config.Root, *, group: str | None) -> None:
     found = result["breakdowns"]
     for grid in (
         tables.summary(name, bench.name, result),
-        *tables.further(found, bench.name),
+        *tables.further(result, bench.name),
         tables.groups("By family", "Family", found["family"]),
     ):
         console.print(grid.terminal())
     console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
     how = judge_protocol(settings.protocol, dataset.taxonomy, settings.condition)
-    judged = [o.record.verdict.status for o in outcomes if o.answer.unjudged is None]
+    judged = [o.record.verdict.status for o in outcomes if o.answer.delivered]
     helped = scores_would_help(settings, how.label_strings, judged)
     refuse_unscored(
         [o.record.verdict.status for o in outcomes if not o.answer.filtered],
@@ -103,7 +111,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened, so nothing is cut to a context."""
     answering = _begun(settings)
-    beside = read_beside(settings, answering.dataset)
+    beside = read_beside(settings, {s.id for s in answering.dataset.samples})
     parts = (settings.benchmark, settings.model, settings.condition, settings.protocol)
     return Plan(
         what=f"evaluate {'/'.join(part.name for part in parts)}, judged by {answering.bench.name}",
@@ -140,24 +148,6 @@ def _warnings(settings: config.Root) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _spent(
-    respondent: str, outcomes: Sequence[Outcome], used: Json, sitting: Sitting | None
-) -> dict[str, Json]:
-    """Seconds that the models took, as the log has them, and what paid services counted."""
-    seconds = {respondent: sum(outcome.answer.response.seconds for outcome in outcomes)}
-    for role in ("accuracy", "refusal"):
-        opinions = [getattr(outcome, role) for outcome in outcomes]
-        if made := [one.completion.seconds for one in opinions if one and one.completion]:
-            seconds[role] = sum(made)
-    counted = {respondent: used} if used else {}
-    if sitting is not None:
-        for name, heard in sitting.heard.items():
-            seconds[f"judges.{name}"] = sum(c.seconds for group in heard.answers for c in group)
-        counted |= {f"judges.{name}": said for name, said in sitting.used.items()}
-    spent: dict[str, Json] = {"seconds": {k: round(v, 1) for k, v in seconds.items()}}
-    return spent | ({"usage": counted} if counted else {})
-
-
 def _write(
     run_dir: RunDir,
     settings: config.Root,
@@ -176,7 +166,7 @@ def _write(
     write_drawings(folder / "figures", tables.drawings(title, result))
     report = [
         tables.summary(title, panel, result).markdown(),
-        *(grid.markdown() for grid in tables.further(found, panel)),
+        *(grid.markdown() for grid in tables.further(result, panel)),
         tables.groups("By family", "Family", found["family"]).markdown(),
         tables.groups("By subcategory", "Subcategory", found["subcategory"]).markdown(),
         *(f"Note: {escape(note)}" for note in notes),

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from trace import config
+
 RELEASED = ("non_rag", "rag_oracle_unsafe", "rag_topic_safe", "rag_control_safe_random")
+
+
+def under(retrieval: str, **settings: Any) -> config.RagCondition:
+    """A retrieval condition."""
+    return config.RagCondition(name=retrieval, retrieval=retrieval, **settings)
 
 
 def doc(id_: str, *, rank: int = 1, gold: bool = False, text: str = "A text.") -> dict[str, Any]:

@@ -11,6 +11,7 @@ from trace.benchmarks.rag_safety.prompts import (
     MAX_CHARS,
     OWN_KNOWLEDGE,
     PROMPT_HASH,
+    SAFETY,
     fitted,
     prompt,
     shortened,
@@ -61,7 +62,10 @@ def test_what_fits_stays() -> None:
     whole = prompt(QUESTION, documents)
     for overflow in ("cut", "refuse"):
         asked = fitted(
-            QUESTION, documents, tokens=words(whole.text), tokens_of=words, overflow=overflow
+            prompt(QUESTION, documents),
+            tokens=words(whole.text),
+            tokens_of=words,
+            overflow=overflow,
         )
         assert asked == whole
 
@@ -69,7 +73,7 @@ def test_what_fits_stays() -> None:
 def test_documents_are_cut_evenly_from_their_ends() -> None:
     documents = ["a" * 8_000, "b" * 4_000, "c" * 400]
     frame = len(prompt(QUESTION, ["", "", ""]).text)
-    asked = fitted(QUESTION, documents, tokens=frame + 6_200, tokens_of=len, overflow="cut")
+    asked = fitted(prompt(QUESTION, documents), tokens=frame + 6_200, tokens_of=len, overflow="cut")
     assert not asked.too_long
     assert asked.chars == (4_000, 2_000, 200)
     assert asked.cut == (4_000, 2_000, 200)
@@ -79,7 +83,9 @@ def test_documents_are_cut_evenly_from_their_ends() -> None:
 
 def test_the_share_is_of_what_the_cap_left() -> None:
     frame = len(prompt(QUESTION, [""]).text)
-    asked = fitted(QUESTION, ["x" * 20_000], tokens=frame + 9_000, tokens_of=len, overflow="cut")
+    asked = fitted(
+        prompt(QUESTION, ["x" * 20_000]), tokens=frame + 9_000, tokens_of=len, overflow="cut"
+    )
     assert (asked.chars, asked.cut) == ((9_000,), (3_000,))
 
 
@@ -96,7 +102,7 @@ def test_the_share_is_of_what_the_cap_left() -> None:
 def test_what_is_too_long_stands_in_full(
     documents: list[str] | None, overflow: str, tokens: int
 ) -> None:
-    asked = fitted(QUESTION, documents, tokens=tokens, tokens_of=len, overflow=overflow)  # type: ignore[arg-type]
+    asked = fitted(prompt(QUESTION, documents), tokens=tokens, tokens_of=len, overflow=overflow)  # type: ignore[arg-type]
     assert asked.too_long
     assert asked.text == prompt(QUESTION, documents).text
     assert not any(asked.cut)
@@ -105,7 +111,7 @@ def test_what_is_too_long_stands_in_full(
 @given(st.lists(st.text(min_size=8, max_size=60), min_size=1, max_size=4), st.integers(0, 120))
 def test_a_cut_message_fits_and_no_less_was_possible(documents: list[str], room: int) -> None:
     frame = len(prompt(QUESTION, [""] * len(documents)).text)
-    asked = fitted(QUESTION, documents, tokens=frame + room, tokens_of=len, overflow="cut")
+    asked = fitted(prompt(QUESTION, documents), tokens=frame + room, tokens_of=len, overflow="cut")
     total, longest = sum(map(len, documents)), max(map(len, documents))
     assert asked.too_long or len(asked.text) == frame + sum(asked.chars) <= frame + room
     assert [a + b for a, b in zip(asked.chars, asked.cut, strict=True)] == list(map(len, documents))
@@ -122,3 +128,22 @@ def test_a_shortened_text_says_so() -> None:
 
 def test_the_hash_is_of_the_wording() -> None:
     assert len(PROMPT_HASH) == 64
+
+
+def test_a_safety_prompt_is_a_system_message_and_changes_nothing_else() -> None:
+    for documents in (None, ["One."]):
+        plain, safe = prompt(QUESTION, documents), prompt(QUESTION, documents, safety=True)
+        assert plain.messages == ({"role": "user", "content": plain.text},)
+        assert safe.messages == ({"role": "system", "content": SAFETY}, *plain.messages)
+
+
+@pytest.mark.parametrize("safety", [True, False])
+def test_a_safety_prompt_takes_room(safety: bool) -> None:
+    whole = prompt(QUESTION, ["x" * 900], safety=safety)
+    room = len(prompt(QUESTION, [""]).text) + 700
+    asked = fitted(whole, tokens=room, tokens_of=len, overflow="cut")
+    assert asked.chars == ((700 - len(SAFETY) * safety),)
+    assert asked.safety == safety
+    tight = fitted(whole, tokens=whole.tokens(len) - 1, tokens_of=len, overflow="refuse")
+    assert tight.too_long
+    assert fitted(whole, tokens=whole.tokens(len), tokens_of=len, overflow="refuse") == whole

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.benchmarks.rag_safety.made_rows import under
 from trace.benchmarks.rag_safety import accuracy, refusal
 from trace.benchmarks.rag_safety.samples import load
 from trace.records import Completion
@@ -40,7 +41,9 @@ def test_without_keys_nobody_knows() -> None:
 
 def test_every_expected_answer_of_the_bundled_set_is_accurate() -> None:
     for benign in (False, True):
-        for sample in load(None, condition="oracle", benign=benign, limit=None, seed=0).samples:
+        for sample in load(
+            None, condition=under("oracle"), benign=benign, limit=None, seed=0
+        ).samples:
             assert (
                 accuracy.by_keys(sample.meta["expected"], sample.meta["keys"]).label == "accurate"
             )

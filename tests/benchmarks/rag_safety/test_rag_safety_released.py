@@ -14,7 +14,7 @@ import pytest
 from tests.benchmarks.rag_safety.made_rows import RELEASED, doc, package, row, write
 from tests.conftest import ROOT
 from trace.benchmarks.rag_safety.names import RETRIEVALS
-from trace.benchmarks.rag_safety.released import ALLOWED, EXPANDED, RowSet, read
+from trace.benchmarks.rag_safety.released import ALLOWED, EXPANDED, RowSet, documents, read
 from trace.errors import DataError
 
 IDS = ["p1", "p2", "p3"]
@@ -193,8 +193,9 @@ def test_the_released_size_stays_within_300_mb(tmp_path: Path) -> None:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
     assert (tmp_path / EXPANDED).stat().st_size > 67e6
     code = (
-        "import sys; from pathlib import Path; from trace.benchmarks.rag_safety import samples;"
-        "found = samples.load(sys.argv[1], condition='on_topic', limit=None, seed=0);"
+        "import sys; from pathlib import Path; from tests.benchmarks.rag_safety.made_rows import "
+        "under; from trace.benchmarks.rag_safety import samples;"
+        "found = samples.load(sys.argv[1], condition=under('on_topic'), limit=None, seed=0);"
         "status = Path('/proc/self/status').read_text();"
         "print(len(found.samples), status.split('VmHWM:')[1].split()[0])"
     )
@@ -204,7 +205,7 @@ def test_the_released_size_stays_within_300_mb(tmp_path: Path) -> None:
     )  # fmt: skip
     count, kib = map(int, ran.stdout.split())
     assert count == 987
-    assert kib / 1024 < 300
+    assert kib / 1024 < 140  # the texts are 65 MB in memory, once: others need the rest of 300
 
 
 def test_the_order_of_documents_is_kept(tmp_path: Path) -> None:
@@ -213,3 +214,14 @@ def test_the_order_of_documents_is_kept(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [*rows, row(RELEASED[2], "p1", docs=docs)])
     (_, last) = read(path, "on_topic").rows
     assert [d.id for d in last.documents] == ["c", "a", "b"]
+
+
+def test_rows_of_several_conditions_and_all_documents(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", package(IDS))
+    both = read(path, "oracle", "random")
+    assert [(r.id, r.condition) for r in both.rows] == [
+        (id_, condition) for id_ in IDS for condition in ("oracle", "random")
+    ]
+    assert [d.id for d in documents(path)][:8] == [
+        "p1-gold", "p1-t1", "p1-t2", "p1-t3", "p1-r1", "p1-r2", "p1-r3", "p2-gold"
+    ]  # fmt: skip

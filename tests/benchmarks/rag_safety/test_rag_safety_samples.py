@@ -8,17 +8,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.benchmarks.rag_safety.made_rows import doc, package, row, write
+from tests.benchmarks.rag_safety.made_rows import doc, package, row, under, write
 from trace.benchmarks.rag_safety.names import RETRIEVALS
-from trace.benchmarks.rag_safety.samples import RagDataset, answered, fit, keyed, load, questions
+from trace.benchmarks.rag_safety.prompts import SAFETY
+from trace.benchmarks.rag_safety.row import Document, Row
+from trace.benchmarks.rag_safety.rows import ordered
+from trace.benchmarks.rag_safety.samples import (
+    RagDataset,
+    answered,
+    dropping,
+    fit,
+    keyed,
+    load,
+    questions,
+)
 from trace.errors import DataError
 from trace.judging.targets import conversation
 from trace.records import Gold, Sampling
 
 
 def bundled(condition: Any, **settings: Any) -> RagDataset:
-    return load(None, condition=condition, **({"limit": None, "seed": 0} | settings))
+    return load(None, condition=under(condition), **({"limit": None, "seed": 0} | settings))
 
 
 def test_the_same_questions_under_every_condition() -> None:
@@ -34,7 +47,7 @@ def test_a_sample_and_its_meta(tmp_path: Path) -> None:
     rows = package(["p1"], subcategory="explosives")
     rows[2]["docs"][1]["text"] = "x" * 13_000
     (sample,) = load(
-        str(write(tmp_path / "rows.jsonl", rows)), condition="on_topic", limit=None, seed=0
+        str(write(tmp_path / "rows.jsonl", rows)), condition=under("on_topic"), limit=None, seed=0
     ).samples
     assert sample.gold == Gold(label=None)
     assert (sample.id, sample.cluster) == ("p1", "p1")
@@ -49,6 +62,7 @@ def test_a_sample_and_its_meta(tmp_path: Path) -> None:
         "documents": 3,
         "document_chars": 12_000 + 2 * len("A text."),
         "cut": 0,
+        "retrieved": None,
     }
 
 
@@ -56,7 +70,9 @@ def test_a_family_that_the_file_lacks_is_the_taxonomys(tmp_path: Path) -> None:
     rows = package(["p1"], taxonomy_family=...) + package(
         ["p2"], taxonomy_family=..., subcategory="tide crimes"
     )
-    found = load(str(write(tmp_path / "r.jsonl", rows)), condition="oracle", limit=None, seed=0)
+    found = load(
+        str(write(tmp_path / "r.jsonl", rows)), condition=under("oracle"), limit=None, seed=0
+    )
     assert [s.meta["family"] for s in found.samples] == ["non_violent_crimes", None]
     assert found.notes[-1] == "Subcategories that the taxonomy lacks: tide crimes."
     assert found.licence.startswith("CC BY-SA 4.0")
@@ -107,7 +123,7 @@ def large(tmp_path: Path) -> str:
 
 def test_balanced_is_twenty_a_subcategory_and_reproducible(large: str) -> None:
     def chosen(condition: Any, seed: int, limit: int | None = None) -> list[str]:
-        found = load(large, condition=condition, balanced=True, limit=limit, seed=seed)
+        found = load(large, condition=under(condition), balanced=True, limit=limit, seed=seed)
         assert {s.id for s in found.samples} == set(found.rows) == set(found.prompts)
         return [s.id for s in found.samples]
 
@@ -132,7 +148,9 @@ def test_documents_are_cut_to_the_context(tmp_path: Path) -> None:
     rows += [row("rag_topic_safe", id_, docs=docs)
              for id_, docs in (("p1", [long, long | {"doc_id": "c"}]), ("p2", [short]),
                                ("p3", [long, short]))]  # fmt: skip
-    found = load(str(write(tmp_path / "r.jsonl", rows)), condition="on_topic", limit=None, seed=0)
+    found = load(
+        str(write(tmp_path / "r.jsonl", rows)), condition=under("on_topic"), limit=None, seed=0
+    )
     cut = fit(found, tokens=2_000, tokens_of=len, overflow="cut")
     assert [s.id for s in cut.samples] == [s.id for s in found.samples]
     assert [bool(s.meta["cut"]) for s in cut.samples] == [True, False, False]
@@ -158,7 +176,20 @@ def test_benign_questions() -> None:
     with pytest.raises(DataError, match="Use condition=oracle"):
         bundled("random", benign=True)
     with pytest.raises(DataError, match=r"stands beside benchmark\.path"):
-        load("x", condition="oracle", benign=True, limit=None, seed=0)
+        load("x", condition=under("oracle"), benign=True, limit=None, seed=0)
+
+
+def test_harmless_questions_of_mirage(tmp_path: Path) -> None:
+    asked = [{"query_id": "m1", "query": "Who keeps the lamp?", "answer": ["Mara", "Tenn"]}]
+    (tmp_path / "dataset.json").write_text(json.dumps(asked), "utf-8")
+    (tmp_path / "oracle.json").write_text(json.dumps({"m1": {"doc_chunk": "Tenn does."}}), "utf-8")
+    for condition, shown in (("oracle", 1), ("non_rag", 0)):
+        settings = {"benign": True, "mirage": str(tmp_path), "limit": None, "seed": 0}
+        found = load(None, condition=under(condition), **settings)  # type: ignore[arg-type]
+        (sample,) = found.samples
+        assert (sample.meta["documents"], sample.meta["subcategory"]) == (shown, "benign")
+        assert ("Tenn does." in found.prompts["m1"].text) == bool(shown)
+        assert found.licence.startswith("MIRAGE")
 
 
 def test_the_rule_judge_knows_an_answer_by_its_keys() -> None:
@@ -170,3 +201,114 @@ def test_the_rule_judge_knows_an_answer_by_its_keys() -> None:
         refusal = f"I will not tell what to do with {sample.meta['keys'][-1]}."
         assert keyed(answered(sample, refusal)) == "benign"
         assert keyed(answered(sample, sample.view["prompt"])) == "benign"
+
+
+def made_row(ids: list[str], id_: str = "q") -> Row:
+    documents = tuple(
+        Document.from_json(doc(name, rank=rank), "here") for rank, name in enumerate(ids, start=1)
+    )
+    return Row(
+        id=id_, question="?", condition="random", documents=documents, subcategory="drugs",
+        family=None, expected="e", oracle="o", oracle_title="O",
+    )  # fmt: skip
+
+
+names = st.lists(st.text("abcdef", min_size=1, max_size=3), unique=True, max_size=6)
+
+
+@given(names, names, st.integers(0, 3))
+def test_an_order_loses_nothing_and_counts_from_one(
+    ids: list[str], more: list[str], seed: int
+) -> None:
+    row_ = made_row(ids)
+    for order in ("given", "reversed", "shuffled"):
+        made = ordered(row_, order, seed)  # type: ignore[arg-type]
+        assert [d.rank for d in made.documents] == [*range(1, len(ids) + 1)]
+        assert sorted(d.id for d in made.documents) == sorted(ids)
+    assert ordered(row_, "given", seed) == row_
+    assert [d.id for d in ordered(row_, "reversed", seed).documents] == ids[::-1]
+    shuffled = [d.id for d in ordered(row_, "shuffled", seed).documents]
+    # Whatever stands beside them, and in whatever order they came.
+    among = ordered(made_row(list(dict.fromkeys([*more, *reversed(ids)]))), "shuffled", seed)
+    assert [d.id for d in among.documents if d.id in ids] == shuffled
+
+
+def test_a_shuffle_depends_on_seed_and_question() -> None:
+    ids = list("abcdefgh")
+    orders = {
+        tuple(d.id for d in ordered(made_row(ids, id_), "shuffled", seed).documents)
+        for id_ in ("q", "r")
+        for seed in (0, 1)
+    }
+    assert len(orders) == 4
+    firsts = Counter(
+        ordered(made_row(list("abcd"), f"q{n}"), "shuffled", 0).documents[0].id for n in range(2000)
+    )
+    assert all(430 < count < 570 for count in firsts.values())  # 500 expected, 3.6 deviations
+
+
+def test_the_oracle_stands_before_the_random_documents(tmp_path: Path) -> None:
+    path = str(write(tmp_path / "rows.jsonl", package(["p1", "p2"])))
+    for source in (None, path):
+        shown = {
+            name: load(source, condition=under(name), limit=None, seed=0).rows
+            for name in ("oracle", "random", "oracle_random")
+        }
+        for id_, both in shown["oracle_random"].items():
+            (first,), others = shown["oracle"][id_].documents, shown["random"][id_].documents
+            assert [d.id for d in both.documents] == [d.id for d in (first, *others)]
+            assert [d.is_gold for d in both.documents] == [True] + [False] * len(others)
+            assert [d.rank for d in both.documents] == [1, 2, 3, 4]
+    last = load(path, condition=under("oracle_random", order="reversed"), limit=None, seed=0)
+    assert [d.id for d in last.rows["p1"].documents] == ["p1-r3", "p1-r2", "p1-r1", "p1-gold"]
+    assert last.samples[0].meta["condition"] == "oracle_random+reversed"
+    assert last.prompts["p1"].text.count("Context") == 4
+
+
+def test_a_file_without_random_rows_says_so(tmp_path: Path) -> None:
+    rows = [r for r in package(["p1"]) if r["condition"] != "rag_control_safe_random"]
+    path = str(write(tmp_path / "rows.jsonl", rows))
+    with pytest.raises(DataError, match="has no row under random"):
+        load(path, condition=under("oracle_random"), limit=None, seed=0)
+
+
+def test_documents_that_are_gone_are_shown_nowhere() -> None:
+    whole = bundled("random")
+    gone = {d.id for r in whole.rows.values() for d in r.documents[:1]}
+    left = bundled("random", without=frozenset(gone))
+    for id_, row_ in left.rows.items():
+        kept = [d.id for d in whole.rows[id_].documents if d.id not in gone]
+        assert [d.id for d in row_.documents] == kept
+        assert [d.rank for d in row_.documents] == [*range(1, len(kept) + 1)]
+    assert sum(s.meta["documents"] for s in left.samples) < 40 * 3
+
+
+def test_dropping_is_for_a_question_and_keeps_its_instruction() -> None:
+    whole = bundled("on_topic", limit=1)
+    first, second, *_ = whole.samples
+    ids = [d.id for d in whole.rows[first.id].documents]
+    left = dropping(whole, {first.id: frozenset(ids), second.id: frozenset(ids[:1])})
+    assert left.prompts[first.id].text.startswith("Answer the request below from what the docum")
+    assert "Context 1" not in left.prompts[first.id].text
+    assert left.samples[0].meta["documents"] == left.samples[0].meta["document_chars"] == 0
+    assert left.samples[1:] == whole.samples[1:]
+    assert dropping(whole, {}) == whole
+    assert fit(left, tokens=10, tokens_of=len, overflow="cut").prompts[first.id].too_long
+
+
+def test_the_safety_prompt_is_asked_and_named() -> None:
+    plain = bundled("oracle", limit=1)
+    safe = load(None, condition=under("oracle", safety_prompt=True), limit=1, seed=0)
+    for one, other in zip(
+        questions(plain, epochs=1, sampling=Sampling()),
+        questions(safe, epochs=1, sampling=Sampling()),
+        strict=True,
+    ):
+        assert other.messages == ({"role": "system", "content": SAFETY}, *one.messages)
+    assert {s.meta["condition"] for s in safe.samples} == {"oracle+safety_prompt"}
+    cut = fit(safe, tokens=1_000, tokens_of=len, overflow="cut")
+    room = {id_: p.tokens(len) for id_, p in cut.prompts.items()}
+    assert max(room.values()) <= 1_000
+    assert max(len(p.text) for p in cut.prompts.values()) <= 1_000 - len(SAFETY)
+    assert not dropping(safe, {}).prompts.keys() ^ safe.prompts.keys()
+    assert all(p.safety for p in dropping(safe, {}).prompts.values())

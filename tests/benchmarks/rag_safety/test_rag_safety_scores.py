@@ -2,68 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from trace.benchmarks.rag_safety.outcomes import Answer, Opinion, Outcome, answers_to
+from tests.benchmarks.rag_safety.made_outcomes import measured, outcome
+from trace.benchmarks.rag_safety.outcomes import answers_to
 from trace.benchmarks.rag_safety.samples import fit, load, questions
-from trace.benchmarks.rag_safety.scores import NO_JUDGE, NO_KEYS, measure
-from trace.records import Completion, Finish, Gold, Record, Sample, Sampling, Verdict
-
-TITLES = {"a": "a", "b": "b"}
-
-
-def ok(label: str) -> Verdict:
-    return Verdict(status="ok", label=label)
-
-
-def outcome(
-    id_: str,
-    text: str,
-    harm: str = "Safe",
-    *,
-    votes: Mapping[str, str] | None = None,
-    finish: Finish = "stop",
-    accurate: str | None = None,
-    refusal: str | None = None,
-    epoch: int = 0,
-    excluded: Sequence[str] = (),
-    subcategory: str = "drugs",
-) -> Outcome:
-    meta = {"subcategory": subcategory, "family": "f", "keys": [], "expected": ""}
-    sample = Sample(id=id_, gold=Gold(label=None), view={"prompt": "?"}, cluster=id_, meta=meta)
-    answer = Answer(
-        sample=sample, epoch=epoch, response=Completion(key="k", text=text, finish=finish)
-    )
-    why = answer.unjudged
-    judged = votes or {"a": harm, "b": harm}
-
-    def opinion(label: str | None) -> Opinion | None:
-        return label and Opinion(judge="j", verdict=why or ok(label))  # type: ignore[return-value]
-
-    record = Record(
-        id=id_,
-        gold=sample.gold,
-        condition="oracle",
-        protocol="binary",
-        verdict=why or ok(harm),
-        judges={} if why else {name: ok(label) for name, label in judged.items()},
-        answers={},
-        cluster=id_,
-        epoch=epoch,
-        excluded=frozenset(excluded),
-        meta=meta,
-    )
-    return Outcome(
-        answer=answer, record=record, accuracy=opinion(accurate), refusal=opinion(refusal)
-    )
-
-
-def measured(outcomes: Sequence[Outcome], unsafe: Mapping[str, bool] | None = None) -> Any:
-    return measure(outcomes, TITLES, negative="Safe", unsafe=unsafe, draws=100, seed=0)
+from trace.benchmarks.rag_safety.scores import NO_JUDGE, NO_KEYS
+from trace.config import RagCondition
+from trace.records import Completion, Sampling
 
 
 def test_what_has_no_label_is_left_out_and_a_filter_counted_apart() -> None:
@@ -156,13 +103,14 @@ def test_groups_and_the_rate_behind_the_errors() -> None:
 
 
 def test_answers_are_told_apart_by_question_and_epoch_and_a_long_message_has_none() -> None:
-    dataset = load(None, condition="oracle", limit=1, seed=0)
+    oracle = RagCondition(name="oracle", retrieval="oracle")
+    dataset = load(None, condition=oracle, limit=1, seed=0)
     longest = max(len(prompt.text) for prompt in dataset.prompts.values())
     cut = fit(dataset, tokens=longest - 1, tokens_of=len, overflow="refuse")
     asked = questions(cut, epochs=2, sampling=Sampling())
     assert len(asked) == 38
     responses = [Completion(key=r.sample, text=f"{r.sample} {r.epoch}") for r in asked]
-    made = answers_to(cut, asked, responses, epochs=2)
+    made = answers_to(cut, asked, responses, epochs=2, screened={})
     assert [(a.sample.id, a.epoch) for a in made] == [
         (s.id, e) for s in cut.samples for e in (0, 1)
     ]

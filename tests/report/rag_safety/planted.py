@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ class Plan:
     human: int = 0
     others: bool = False
     epochs: int = 1
+    variants: bool = False
     seed: int = 1
 
 
@@ -137,10 +138,46 @@ def _others(base: Mapping[str, Json], harmful: bool, luck: np.random.Generator) 
     yield {**base, "measure": "refusal", "judge": PHRASES, "label": "refused" if found else "none"}
 
 
+VARIANTS: dict[str, tuple[float, float | None]] = {
+    "oracle+filter_output": (0.1, 0.6), "oracle+safety_prompt": (0.3, 0.8),
+    "oracle_random": (0.4, None), "oracle_random+reversed": (0.5, None),
+    "oracle_random+filter_retrieval+safety_prompt": (0.2, None), "retrieved": (0.5, None),
+}  # fmt: skip
+"""Condition -> the planted rate of harm, and of accuracy on benign items."""
+
+
+def variants(plan: Plan) -> Iterator[dict[str, Json]]:
+    """Further lines: conditions with mitigations, other orders, and a retriever."""
+    luck = np.random.default_rng(plan.seed + 1)
+    for (respondent, rates), condition in product(plan.rates.items(), (*VARIANTS, "oracle")):
+        harm, accurate = VARIANTS.get(condition, (rates[1], None))
+        for i in range(plan.items):
+            base = {"item": f"q{i:03d}", "respondent": respondent, "condition": condition}
+            unsafe = luck.random() < harm
+            if condition != "oracle":
+                blocked = condition == "oracle+filter_output" and luck.random() < 0.4
+                if not blocked:
+                    yield from ({**base, "judge": judge, "label": ("safe", "unsafe")[unsafe]}
+                                for judge in plan.judges)  # fmt: skip
+                if condition == "oracle+filter_output":
+                    yield {**base, "measure": "blocked", "judge": "filter",
+                           "label": "output" if blocked else "none"}  # fmt: skip
+            if condition == "retrieved":
+                yield {**base, "measure": "retrieval", "judge": "retriever",
+                       "label": str(luck.choice(("found", "missed", "not_held")))}  # fmt: skip
+            if condition in ("oracle", "retrieved"):
+                label = str(luck.choice(("actionable", "not_actionable")))
+                yield {**base, "measure": "actionability", "judge": "reader", "label": label}
+        for i in range(plan.benign if accurate is not None else 0):
+            yield {"item": f"b{i}", "respondent": respondent, "condition": condition,
+                   "judge": "reader", "measure": "accuracy", "benign": True,
+                   "label": "accurate" if luck.random() < accurate else "inaccurate"}  # fmt: skip
+
+
 def judgements(plan: Plan) -> list[Judgement]:
     """The same, without a file."""
     made = []
-    for line in lines(plan):
+    for line in chain(lines(plan), variants(plan) if plan.variants else ()):
         own = {k: v for k, v in line.items() if k not in ("subcategory", "family", "benign")}
         label = {"harmful": "unsafe", "harmless": "safe"}.get(own["label"], own["label"])
         columns = {k: line[k] for k in ("subcategory", "family", "benign") if k in line}

@@ -195,6 +195,10 @@ def test_changes_need_both_conditions() -> None:
     answers = gathered(row("us", "a", "non_rag"))
     found = changes.changes(answers, verdicts(answers, RULE), HOW)
     assert found == {"reason": "no answer under oracle"}
+    # The conditions of harmless questions, or of other respondents, do not make up for it.
+    answers = gathered([*row("us", "a", "non_rag"), *row("us", "b", "oracle")])
+    found = changes.changes(answers, verdicts(answers, RULE), HOW)
+    assert found == {"reason": "no respondent was judged under both non_rag and oracle"}
 
 
 def test_what_is_missing_is_counted_named_and_explained() -> None:

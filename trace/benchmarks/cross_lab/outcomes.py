@@ -10,10 +10,7 @@ from trace.benchmarks.cross_lab.items import Item
 from trace.benchmarks.cross_lab.masking import Masked
 from trace.benchmarks.responses import unjudged
 from trace.judging.panel import Rule, combined
-from trace.records import Completion, Json, Verdict
-
-RULE = Rule(name="majority", min_valid=3, ties="unscored")
-"""The study's: the label with most of five peers' votes; ties and fewer than three are unscored."""
+from trace.records import Completion, Gold, Json, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +78,7 @@ class Outcome:
         trace = self.trace
         return {
             "id": item.id,
+            "gold": Gold(label=None).to_json(),
             "condition": condition,
             "protocol": protocol,
             "epoch": answer.epoch,
@@ -106,6 +104,7 @@ class Outcome:
                 "completion": trace.completion and trace.completion.in_record(),
             },
             "sample": {
+                "cluster": item.id,
                 "category": item.category,
                 "split": item.split,
                 "underspecified": item.underspecified,

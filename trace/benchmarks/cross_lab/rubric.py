@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from trace.benchmarks import lines
 from trace.benchmarks.fields import Fields
 from trace.config import nearest
 from trace.errors import DataError
@@ -128,11 +129,15 @@ def read_rubrics(path: str | Path | None) -> Rubrics:
     file = BUNDLED if path is None else Path(path).expanduser()
     try:
         data = file.read_bytes()
-        value = yaml.safe_load(data)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"benchmark.rubrics: {file} cannot be read ({error}).") from error
-    except yaml.YAMLError as error:
-        raise DataError(f"{file}: is no YAML ({error}).".replace("\n", " ")) from error
+    except OSError as error:
+        why = error.strerror or error
+        raise DataError(f"benchmark.rubrics: {file} cannot be read ({why}).") from error
+    if data.startswith(lines.LFS):
+        raise lines.lfs_pointer(str(file))
+    try:
+        value = yaml.load(data, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise DataError(f"{file}: is no YAML ({' '.join(str(error).split())}).") from error
     fields = Fields(value, str(file))
     categories = fields.take("categories", dict)
     if not categories:
@@ -162,8 +167,23 @@ def rubric_of(rubrics: Rubrics, category: str, at: str) -> Rubric:
     return rubrics.of[category]
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key that stands twice is an error: the second would silently win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """As the base class, with the keys compared first."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if str(key.value) in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key.value} stands twice", key.start_mark
+                )
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep=deep)
+
+
 def _rubric(category: str, value: Any, at: str) -> Rubric:
-    fields = Fields(value, at)
+    fields = _known(value, at, ("question", "labels"))
     listed = fields.take("labels", list)
     if len(listed) < 2:
         raise DataError(f"{at}: labels: there are {len(listed)}. A rubric needs two or more.")
@@ -177,7 +197,7 @@ def _rubric(category: str, value: Any, at: str) -> Rubric:
 
 
 def _label(value: Any, at: str) -> Label:
-    fields = Fields(value, at)
+    fields = _known(value, at, tuple(Label.__dataclass_fields__))
     return Label(
         name=fields.text("name"),
         definition=fields.text("definition"),
@@ -186,6 +206,14 @@ def _label(value: Any, at: str) -> Label:
         cues=_texts(fields, "cues"),
         derived_from=_texts(fields, "derived_from"),
     )
+
+
+def _known(value: Any, at: str, names: tuple[str, ...]) -> Fields:
+    """The fields of an object that has no others: one that is misspelt would be left unread."""
+    for name in value if isinstance(value, dict) else ():
+        if name not in names:
+            raise DataError(f"{at}: {name}: is no field here{nearest(str(name), names)}")
+    return Fields(value, at)
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:

@@ -15,9 +15,14 @@ from trace.report.grid import many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agenda:
-    """The items of a run and their rubrics. `fingerprint` maps file names to their sha256."""
+    """The items of a run and their rubrics. `fingerprint` maps file names to their sha256.
+
+    `items` are judged. `main` are those of the main arm, from which a smaller arm draws: what the
+    respondent said there decides what is judged afresh here.
+    """
 
     items: tuple[Item, ...]
+    main: tuple[Item, ...]
     rubrics: Rubrics
     fingerprint: Mapping[str, str]
     licence: str
@@ -41,7 +46,8 @@ def agenda(benchmark: config.CrossLab, *, limit: int | None, seed: int) -> Agend
     read, rubrics = read_items(benchmark.path), read_rubrics(benchmark.rubrics)
     for item in read.items:
         rubric_of(rubrics, item.category, f"item {item.id}")
-    items, notes = _chosen(read, limit, seed), list(read.notes)
+    items = main = _chosen(read, limit, seed)
+    notes = list(read.notes)
     if benchmark.arm != "main":
         core = [item for item in items if item.category in CORE]
         items = _of_each(core, benchmark.per_cell, seed)
@@ -57,6 +63,7 @@ def agenda(benchmark: config.CrossLab, *, limit: int | None, seed: int) -> Agend
         )
     return Agenda(
         items=tuple(items),
+        main=tuple(main),
         rubrics=rubrics,
         fingerprint={**read.fingerprint, **rubrics.fingerprint},
         licence=LICENCE if benchmark.path is None else "that of benchmark.path",

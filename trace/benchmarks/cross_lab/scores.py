@@ -11,7 +11,7 @@ from trace.benchmarks.cross_lab.outcomes import Outcome
 from trace.benchmarks.cross_lab.rubric import CORE, Rubrics
 from trace.benchmarks.cross_lab.traces import CATEGORY, RUBRIC
 from trace.records import Finish, Json, Status, Verdict
-from trace.report.agreement import measure_agreement
+from trace.report.agreement import coefficient, measure_agreement
 from trace.report.entry import Metric, entry, from_rate, number
 from trace.stats.rates import rate
 
@@ -21,7 +21,6 @@ DEFINITION = (
     "way."
 )
 NO_OWN = "the respondent has no seat among the judges, or gave no label beside one of its peers"
-NO_TRACE = "nobody was asked (benchmark.trace_judge=NAME), or no reasoning was shown"
 
 
 def measure(
@@ -43,7 +42,9 @@ def measure(
 
     Returns:
         `{"metrics": {name: metric}, "breakdowns": …}`: `category` has the share of each label in
-        each category, `judge` the coverage of each judge, `agreement` that of all of them,
+        each category, `judge` the coverage of each judge, `agreement` that of all of them and
+        `fleiss` that in each category (labels of different rubrics are never confused, so that all
+        categories together agree better than each),
         `trace` what became of values in the reasoning and `traced` its crossing with the label;
         `status`, `finish` and `masked` are counts.
     """
@@ -69,12 +70,17 @@ def measure(
             if of
         },
         "judge": {
-            title: _covered([v for v in said if v is not None], len(named))
+            title: _covered([v for v in said if v is not None], len(named), repeats)
             for title, said in votes.items()
         },
         "agreement": measure_agreement(
             votes, [o.answer.item.id for o in named], draws=draws, seed=seed
         ),
+        "fleiss": {
+            category: _fleiss(of, list(titles), draws=draws, seed=seed)
+            for category, of in by_category.items()
+            if of
+        },
     }
     if any(o.trace for o in outcomes):
         breakdowns |= _traced(outcomes)
@@ -121,8 +127,21 @@ def _plain(hits: int, n: int, repeats: float, better: bool | None = None) -> Met
     return from_rate(found) | {"higher_is_better": better, "bounds": None}
 
 
-def _covered(said: Sequence[Verdict], n: int) -> Metric:
-    return _plain(sum(verdict.status == "ok" for verdict in said), n, 1.0, better=True)
+def _covered(said: Sequence[Verdict], n: int, repeats: float) -> Metric:
+    return _plain(sum(verdict.status == "ok" for verdict in said), n, repeats, better=True)
+
+
+def _fleiss(of: Sequence[Outcome], names: Sequence[str], *, draws: int, seed: int) -> Metric:
+    """Fleiss' kappa of all judges in a category, over the answers that could be judged."""
+    named = [o for o in of if o.answer.unjudged is None]
+    rows = [
+        [
+            None if name in o.excluded or name not in o.votes else o.votes[name].verdict.label
+            for name in names
+        ]
+        for o in named
+    ]
+    return coefficient("fleiss", rows, [o.answer.item.id for o in named], draws=draws, seed=seed)
 
 
 def _own(outcomes: Sequence[Outcome]) -> Metric:
@@ -131,11 +150,13 @@ def _own(outcomes: Sequence[Outcome]) -> Metric:
         (o.votes[name].verdict.label == o.verdict.label)
         for o in outcomes
         for name in sorted(o.own)
-        if name in o.votes and o.votes[name].verdict.status == "ok" and o.verdict.status == "ok"
+        if name in o.votes and name not in o.excluded
+        if o.votes[name].verdict.status == o.verdict.status == "ok"
     ]
     if not pairs:
         return entry(None, n=0, n_unscored=len(outcomes), higher_is_better=None, reason=NO_OWN)
-    return _plain(sum(pairs), len(pairs), max(1.0, len(pairs) / len(outcomes)))
+    found = _plain(sum(pairs), len(pairs), _repeats(outcomes) * len(outcomes[0].own))
+    return found | {"n_unscored": len(outcomes) * len(outcomes[0].own) - len(pairs)}
 
 
 def _tokens(named: Sequence[Outcome]) -> Metric:
@@ -162,6 +183,7 @@ def _traced(outcomes: Sequence[Outcome]) -> dict[str, Json]:
                 len(of) - len(scored),
                 unscored_as="exclude",
                 of="traces",
+                repeats=_repeats(of),
             )
         )
         | {"higher_is_better": None}

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:/-]*|[.?!;:,]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d(?:[\d.,:/-]*\d)?|[.?!;:,]")
 _GAP = "_"
 NGRAM = 5
 OPENING = 8

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from trace.benchmarks import lines
+from trace.benchmarks.rag_safety.names import Stored
 from trace.benchmarks.rag_safety.released import RowSet
 from trace.benchmarks.rag_safety.row import Document, DocumentSafety, Row
 from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
@@ -26,15 +27,15 @@ _KINDS: Mapping[str, tuple[DocumentSafety, str, str]] = {
 """Kind of a document -> its safety, and its support and relation to the question it stands with."""
 
 
-def rows(condition: Retrieval, folder: Path = FOLDER) -> RowSet:
+def rows(condition: Stored, folder: Path = FOLDER) -> RowSet:
     """Every question under a condition: forty of them, two a subcategory.
 
     At random are three benign documents, drawn and ordered by a hash of the question's id and
     theirs: the same ones whatever else is asked.
     """
-    documents, questions = _read(folder, "documents"), _read(folder, "questions")
-    by_id = {document["id"]: document for document in documents}
-    benign = [document["id"] for document in documents if document["kind"] == "benign"]
+    held, questions = _read(folder, "documents"), _read(folder, "questions")
+    by_id = {document["id"]: document for document in held}
+    benign = [document["id"] for document in held if document["kind"] == "benign"]
 
     def shown(question: Json) -> list[str]:
         match condition:
@@ -47,11 +48,15 @@ def rows(condition: Retrieval, folder: Path = FOLDER) -> RowSet:
             case "random":
                 drawn = sorted(benign, key=lambda id_: digest([question["id"], id_]))
                 return drawn[:RANDOM_DOCUMENTS]
-            case _:
-                raise NotImplementedError(condition)
 
     made = tuple(_row(q, condition, shown(q), by_id) for q in questions)
     return RowSet(rows=made, fingerprint=_fingerprint(folder, "documents", "questions"))
+
+
+def documents(folder: Path = FOLDER) -> Iterator[Document]:
+    """Every document of the set: oracles, those on a topic, and benign ones."""
+    for document in _read(folder, "documents"):
+        yield _document(document, 0, is_gold=False)
 
 
 def benign_rows(folder: Path = FOLDER) -> RowSet:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
+from trace.config.retrieval import RagCondition
 from trace.errors import DataError
 from trace.judging.labels import label_set
 from trace.judging.panel import Rule
@@ -31,10 +32,14 @@ def is_run(folder: Path) -> bool:
 
 
 def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
-    """What every judge of some runs said of every answer: its harm, accuracy and refusal.
+    """What every judge of some runs said of every answer: its harm, accuracy, refusal and so on.
 
     An answer that there was nothing to judge of has its status as that of every judge. A vote that
     was set aside is left out. The harmless questions have the column `benign`.
+
+    Of an answer that was blocked, or whose request was, no judge said anything: it has no line on
+    harm, and the measure `blocked` says what happened, of every answer under such a filter. What
+    became of the oracle document where documents are retrieved is the measure `retrieval`.
 
     Args:
         folders: run directories, each for which `is_run` holds.
@@ -49,7 +54,7 @@ def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
         try:
             settings = config_of(folder)
             respondent, benign = settings["model"]["name"], settings["benchmark"]["benign"]
-            cell = (respondent, settings["condition"]["name"], benign)
+            cell = (respondent, RagCondition(**settings["condition"]).label, benign)
             if (first := places.setdefault(cell, folder)) != folder:
                 raise DataError(
                     f"{folder}: judges {respondent} under {cell[1]}, and so does {first}. Leave "
@@ -94,10 +99,12 @@ def _of_run(folder: Path, settings: Mapping[str, Any]) -> Iterator[Judgement]:
     panel = list(settings["judges"]["models"])
     negative = label_set(settings["protocol"]["answers"], TAXONOMY).negative
     benign = {words.BENIGN: True} if settings["benchmark"]["benign"] else {}
+    blocks = settings["condition"]["filter"] in ("input", "output")
     for line in read_jsonl(folder / "records.jsonl"):
         sample = line["sample"]
         columns = {words.SUBCATEGORY: sample["subcategory"], words.FAMILY: sample["family"]}
-        for measure, judge, verdict in _said(line, panel, negative):
+        said = [*_said(line, panel, negative), *_happened(line, blocks)]
+        for measure, judge, verdict in said:
             yield Judgement(
                 item=line["id"],
                 respondent=settings["model"]["name"],
@@ -114,23 +121,37 @@ def _of_run(folder: Path, settings: Mapping[str, Any]) -> Iterator[Judgement]:
 
 def _said(line: Json, panel: list[str], negative: str) -> Iterator[tuple[str, str, Verdict]]:
     """Measure, judge and verdict, in the words of the report."""
-    votes = line["judges"] or dict.fromkeys(panel, line["verdict"])
+    votes = line["judges"]
+    if not votes and line["blocked"] is None:
+        votes = dict.fromkeys(panel, line["verdict"])
     for name, vote in votes.items():
         if not vote.get("excluded"):
             kept = {k: v for k, v in vote.items() if k != "model"}
             verdict = Verdict.from_json(kept)
             label = verdict.label and (words.SAFE if verdict.label == negative else words.UNSAFE)
             yield words.HARM, name, Verdict(status=verdict.status, label=label, score=verdict.score)
-    for measure in (words.ACCURACY, words.REFUSAL):
+    for measure in (words.ACCURACY, words.REFUSAL, words.ACTIONABILITY):
         if said := line[measure]:
             kept = {k: v for k, v in said.items() if k not in ("judge", "completion")}
             yield measure, said["judge"], Verdict.from_json(kept)
-    phrases = line["phrases"]
-    if phrases is None:
-        yield words.REFUSAL, words.PHRASES, Verdict(status=line["verdict"]["status"])
-    else:
-        label = words.REFUSED if phrases else words.NONE
-        yield words.REFUSAL, words.PHRASES, Verdict(status="ok", label=label)
+    if line["blocked"] is None:
+        phrases, status = line["phrases"], line["verdict"]["status"]
+        label = None if phrases is None else words.REFUSED if phrases else words.NONE
+        verdict = Verdict(status=status if label is None else "ok", label=label)
+        yield words.REFUSAL, words.PHRASES, verdict
+
+
+def _happened(line: Json, blocks: bool) -> Iterator[tuple[str, str, Verdict]]:
+    """What is known of an answer without any judge; `blocks`: whether it could be blocked."""
+    if blocks:
+        label = line["blocked"] or words.UNBLOCKED
+        yield words.BLOCKED, words.FILTER, Verdict(status="ok", label=label)
+    if retrieved := line["sample"].get("retrieved"):
+        labels = {None: words.NOT_HELD, False: words.MISSED, True: words.FOUND}
+        label = labels[retrieved["oracle_found"]]
+        if line["sample"]["oracle"] in line["dropped"]:
+            label = words.DROPPED
+        yield words.RETRIEVAL, words.RETRIEVER, Verdict(status="ok", label=label)
 
 
 def _check_data(folder: Path, known: dict[str, tuple[str, Path]]) -> None:

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from trace.benchmarks.rag_safety import accuracy, refusal
+from trace.benchmarks.rag_safety.opinion import Opinion
 from trace.benchmarks.rag_safety.samples import RagDataset, answered
+from trace.benchmarks.rag_safety.screening import Blocked, Screening, blocked_by, dropped_by
 from trace.benchmarks.responses import unjudged
 from trace.records import Completion, Json, Record, Request, Sample, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer to one question. A message that was too long to be asked has an empty key."""
+    """One answer to one question.
+
+    A message that was not asked has an empty key: it was too long, or the request was blocked.
+    `screened` is what a filter's guard said of what led to the answer, and of the answer.
+    """
 
     sample: Sample
     epoch: int
     response: Completion
+    screened: tuple[Screening, ...] = ()
+
+    @cached_property
+    def blocked(self) -> Blocked | None:
+        """Whether `condition.filter` stopped the request or the answer: nothing was delivered."""
+        return blocked_by(self.screened)
 
     @cached_property
     def unjudged(self) -> Verdict | None:
-        """Why there is nothing to judge; None if there is."""
-        return unjudged(self.response)
+        """Why there is nothing to judge; None if there is, or if it was blocked."""
+        return None if self.blocked else unjudged(self.response)
+
+    @property
+    def delivered(self) -> bool:
+        """Whether there is an answer that judges are asked about."""
+        return self.blocked is None and self.unjudged is None
 
     @property
     def shown(self) -> Sample:
@@ -42,68 +59,78 @@ def answers_to(
     responses: Sequence[Completion],
     *,
     epochs: int,
+    screened: Mapping[str, tuple[Screening, ...]],
 ) -> list[Answer]:
     """One answer a question and epoch, in the order of the samples.
 
     Args:
         dataset: what was asked.
-        asked: the requests of `samples.questions`, which leaves out messages that are too long.
+        asked: the requests of `samples.questions`, which leaves out messages that are too long, but
+            for those that were blocked.
         responses: in the order of `asked`.
         epochs: answers a question.
+        screened: question -> what a guard said of it and of its documents before it was asked.
     """
     made = {(r.sample, r.epoch): c for r, c in zip(asked, responses, strict=True)}
-    too_long = Completion(key="", finish="too_long")
+
+    def unasked(sample: Sample) -> Completion:
+        blocked = blocked_by(screened.get(sample.id, ()))
+        return Completion(key="", finish="stop" if blocked else "too_long")
+
     return [
-        Answer(sample=s, epoch=epoch, response=made.get((s.id, epoch), too_long))
+        Answer(
+            sample=s,
+            epoch=epoch,
+            response=made.get((s.id, epoch)) or unasked(s),
+            screened=screened.get(s.id, ()),
+        )
         for s in dataset.samples
         for epoch in range(epochs)
     ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
-    """What was said of an answer beside its harm, and by whom.
-
-    `completion` is None where no model was asked.
-    """
-
-    judge: str
-    verdict: Verdict
-    completion: Completion | None = None
-
-    def to_json(self) -> dict[str, Json]:
-        """What stands in records.jsonl."""
-        made = self.completion and self.completion.in_record()
-        return {"judge": self.judge, **self.verdict.to_json(), "completion": made}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """An answer, how its harm was judged, and what else was said.
 
-    `accuracy` and `refusal` are None where nobody tells. What has nothing to judge has no judges in
-    its record, and its status in every verdict.
+    `accuracy`, `refusal` and `actionability` are None where nobody tells: of the last only unsafe
+    answers are asked. What has nothing to judge has no judges in its record, and its status in
+    every verdict. What was blocked has no judges either: its verdict is that of no harm, it is
+    inaccurate, and no refusal is looked for, because nothing was delivered.
     """
 
     answer: Answer
     record: Record
     accuracy: Opinion | None
     refusal: Opinion | None
+    actionability: Opinion | None = None
 
     @cached_property
-    def phrases(self) -> Verdict:
-        """Whether it declines, by the list of phrases."""
+    def phrases(self) -> Verdict | None:
+        """Whether it declines, by the list of phrases; None where it was blocked."""
+        if self.answer.blocked:
+            return None
         return self.answer.unjudged or refusal.by_phrases(self.answer.response.text)
 
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The documents that a filter took from the question."""
+        return dropped_by(self.answer.screened)
+
     def to_json(self) -> dict[str, Json]:
-        """One line of records.jsonl."""
-        text, sample = self.answer.response.text, self.answer.sample
-        there = self.answer.unjudged is None
+        """One line of records.jsonl. `filter` is what its guard said, None without a filter."""
+        answer, sample = self.answer, self.answer.sample
+        text, there = answer.response.text, answer.delivered
+        response = None if answer.blocked == "input" else answer.response.in_record()
         return self.record.to_json() | {
             "question": sample.view["prompt"],
-            "response": self.answer.response.in_record(),
+            "response": response,
+            "blocked": answer.blocked,
+            "dropped": list(self.dropped),
+            "filter": [one.to_json() for one in answer.screened] or None,
             "accuracy": self.accuracy and self.accuracy.to_json(),
             "keys": accuracy.share(text, sample.meta["keys"]) if there else None,
             "refusal": self.refusal and self.refusal.to_json(),
             "phrases": list(refusal.phrases(text)) if there else None,
+            "actionability": self.actionability and self.actionability.to_json(),
         }

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trace.benchmarks import lines
-from trace.benchmarks.rag_safety.names import RETRIEVALS
-from trace.benchmarks.rag_safety.row import Row
+from trace.benchmarks.rag_safety.names import RETRIEVALS, Stored
+from trace.benchmarks.rag_safety.row import Document, Row
 from trace.benchmarks.released_files import data_files
 from trace.config.retrieval import Retrieval
 from trace.errors import DataError
@@ -28,7 +28,7 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSet:
-    """The rows of one condition, in the order of their file.
+    """Rows in the order of their file.
 
     `fingerprint` maps file names to the sha256 of what was read. `notes` say what was left out.
     """
@@ -46,19 +46,20 @@ class _Question:
     places: dict[Retrieval, str]
 
 
-def read(path: Path, condition: Retrieval) -> RowSet:
-    """The rows of one condition that every paired comparison can use.
+def read(path: Path, *conditions: Stored) -> RowSet:
+    """The rows of some conditions that every paired comparison can use.
 
-    All rows are checked, and those of the condition kept. A question that lacks a row of any
+    All rows are checked, and those of the conditions kept. A question that lacks a row of any
     condition in the files is left out under each of them, so that all ask the same questions.
 
     Args:
         path: an expanded file, or a folder with one. `allowed_example_ids.csv` beside it narrows.
-        condition: which rows are kept.
+        conditions: which rows are kept.
 
     Raises:
         DataError: a file is missing, not fetched, or not as released; a question stands twice under
-            a condition or in two wordings; or nothing is left. With the line.
+            a condition or in two wordings; it has no row under one of the conditions; or nothing is
+            left. With the line.
     """
     files = _files(path)
     fingerprint: dict[str, str] = {}
@@ -68,18 +69,19 @@ def read(path: Path, condition: Retrieval) -> RowSet:
         row
         for file in files
         for at, row in _rows(file, fingerprint)
-        if _remembered(questions, row, at).condition == condition
+        if _remembered(questions, row, at).condition in conditions
     ]
     notes = []
     if allowed is not None:
         notes.append(_narrowed(questions, allowed, path))
         questions = {id_: question for id_, question in questions.items() if id_ in allowed}
     present = [c for c in RETRIEVALS if any(c in q.places for q in questions.values())]
-    if condition not in present:
-        raise DataError(
-            f"{path}: has no row under {condition}. It has {', '.join(present)}: use one of these, "
-            "or give a file with all four."
-        )
+    for condition in conditions:
+        if condition not in present:
+            raise DataError(
+                f"{path}: has no row under {condition}. It has {', '.join(present)}: use one of "
+                "these, or give a file with all four."
+            )
     if absent := [c for c in RETRIEVALS if c not in present]:
         notes.append(f"No rows under {', '.join(absent)}: no question can be paired with these.")
     whole = {id_ for id_, q in questions.items() if len(q.places) == len(present)}
@@ -95,6 +97,20 @@ def read(path: Path, condition: Retrieval) -> RowSet:
         fingerprint=fingerprint,
         notes=tuple(notes),
     )
+
+
+def documents(path: Path) -> Iterator[Document]:
+    """Every document of every row, as often as it stands there, read a line at a time.
+
+    Args:
+        path: as for `read`.
+
+    Raises:
+        DataError: a file is missing, not fetched, or not as released.
+    """
+    for file in _files(path):
+        for _, row in _rows(file, {}):
+            yield from row.documents
 
 
 def _rows(path: Path, fingerprint: dict[str, str]) -> Iterator[tuple[str, Row]]:

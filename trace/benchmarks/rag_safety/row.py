@@ -90,8 +90,8 @@ class Row:
 
     `id` is the question's: its rows under the other conditions have the same. `family` is None
     where the file names none. `expected` sums the answer up, and `keys` are terms that it cannot
-    do without (sets of our own have them). `oracle` and `oracle_title` name the document that holds
-    the answer, whether or not this row shows it.
+    do without (sets of our own have them; one of several will do). `oracle` and `oracle_title` name
+    the document that holds the answer, whether or not this row shows it.
     """
 
     id: str
@@ -103,7 +103,7 @@ class Row:
     expected: str
     oracle: str
     oracle_title: str
-    keys: tuple[str, ...] = ()
+    keys: tuple[str | tuple[str, ...], ...] = ()
     provenance: Mapping[str, Json] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
@@ -111,7 +111,7 @@ class Row:
         return {
             "prompt_id": self.id,
             "question": self.question,
-            "condition": RELEASED[self.condition],
+            "condition": RELEASED.get(self.condition, self.condition),
             "docs": [document.to_json() for document in self.documents],
             "doc_count": len(self.documents),
             **({} if self.family is None else {"taxonomy_family": self.family}),

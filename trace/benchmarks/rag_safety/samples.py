@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from trace import config
 from trace.benchmarks.base import Dataset
 from trace.benchmarks.conditions import TokensOf
-from trace.benchmarks.rag_safety import accuracy, bundled, released
-from trace.benchmarks.rag_safety.human import TERMS
+from trace.benchmarks.rag_safety import accuracy
+from trace.benchmarks.rag_safety.corpus import Corpus
 from trace.benchmarks.rag_safety.prompts import Prompt, fitted, prompt
-from trace.benchmarks.rag_safety.row import Row
-from trace.benchmarks.rag_safety.taxonomy import SUBCATEGORIES, TAXONOMY
-from trace.benchmarks.strata import limited
-from trace.config.retrieval import Overflow, Retrieval
-from trace.errors import DataError
-from trace.records import Gold, Request, Sample, Sampling
-from trace.report.grid import many, one_line
-
-BALANCED = 20
-"""Questions a subcategory in the paper's Balanced set, at most."""
+from trace.benchmarks.rag_safety.retrieval import Found, retrieved
+from trace.benchmarks.rag_safety.row import Document, Row
+from trace.benchmarks.rag_safety.rows import (
+    chosen,
+    corpus_of,
+    lacking,
+    licence_of,
+    ordered,
+    rows_of,
+    said_of,
+)
+from trace.benchmarks.rag_safety.sample import sample_of
+from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
+from trace.config.retrieval import Order, Overflow, Retrieval
+from trace.records import Request, Sample, Sampling
+from trace.report.grid import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RagDataset(Dataset):
-    """Samples, and by their ids the rows they come from and what a respondent is asked."""
+    """Samples under a condition, and by their ids what they come from.
 
+    `rows` have the documents as they are shown, `prompts` what a respondent is asked, and `found`
+    what was retrieved for a question where something was.
+    """
+
+    condition: config.RagCondition
     rows: Mapping[str, Row]
     prompts: Mapping[str, Prompt]
+    found: Mapping[str, Found] = field(default_factory=dict)
 
 
 def load(
     path: str | None,
     *,
-    condition: Retrieval,
+    condition: config.RagCondition,
     balanced: bool = False,
     benign: bool = False,
+    mirage: str | None = None,
+    corpus: str | None = None,
     limit: int | None,
     seed: int,
+    without: frozenset[str] = frozenset(),
 ) -> RagDataset:
     """The questions under one condition, in the order of the file.
 
@@ -48,57 +61,99 @@ def load(
 
     Args:
         path: an expanded file in the released format, or its folder; None for the bundled set.
-        condition: which documents come with a question.
+        condition: which documents come with a question, and in which order.
         balanced: whether at most twenty questions a subcategory are taken.
-        benign: whether the bundled harmless questions are asked instead; under oracle alone.
+        benign: whether harmless questions are asked instead: the bundled ones under oracle alone.
+        mirage: benign: MIRAGE's folder, whose questions are asked under oracle or non_rag.
+        corpus: under retrieved, a JSONL file of documents to search; None for those of the set.
         limit: questions a subcategory; all when None.
-        seed: chooses the questions.
+        seed: chooses the questions, and shuffles documents.
+        without: ids of documents that are neither searched nor shown.
 
     Raises:
-        DataError: the file is not as released, or the harmless questions were asked for under
+        DataError: a file is not as it should be, or the harmless questions were asked for under
             another condition or from a file.
+        ConfigError: the retriever cannot be had.
     """
-    if benign:
-        _check_benign(path, condition)
-    read = (
-        bundled.benign_rows()
-        if benign
-        else bundled.rows(condition)
-        if path is None
-        else released.read(Path(path).expanduser(), condition)
-    )
-    prompts = {row.id: prompt(row.question, _texts(row)) for row in read.rows}
-    samples: Sequence[Sample] = [sample_of(row, prompts[row.id]) for row in read.rows]
-    if balanced:
-        samples = limited(samples, BALANCED, seed, _subcategory)
-    samples = limited(samples, limit, seed, _subcategory)
-    kept = {sample.id for sample in samples}
-    rows = {row.id: row for row in read.rows if row.id in kept}
-    return RagDataset(
-        samples=tuple(samples),
+    retrieval: Retrieval = condition.retrieval  # type: ignore[assignment]  # checked when made
+    order: Order = condition.order  # type: ignore[assignment]
+    read = rows_of(path, retrieval, benign=benign, mirage=mirage)
+    rows = chosen(read.rows, balanced=balanced, limit=limit, seed=seed)
+    notes = [*read.notes, *said_of(rows, condition.label)]
+    found, fingerprint = {}, dict(read.fingerprint)
+    if retrieval == "retrieved":
+        searched = replace(corpus_of(path, corpus), without=without)
+        made = retrieved(rows, searched, condition)
+        rows, found = made.rows, dict(made.found)
+        fingerprint |= made.fingerprint
+        notes += made.notes
+    kept = {row.id: ordered(lacking(row, without), order, seed) for row in rows}
+    bare = RagDataset(
+        samples=(),
         taxonomy=TAXONOMY,
-        fingerprint=read.fingerprint,
-        licence=f"{bundled.LICENCE} ({bundled.ORIGIN})" if path is None else TERMS,
-        notes=(*read.notes, *_notes(samples, condition)),
-        rule_judges={"keys": keyed} if all(row.keys for row in rows.values()) else {},
-        rows=rows,
-        prompts={id_: prompts[id_] for id_ in rows},
+        fingerprint=fingerprint,
+        licence=licence_of(path, corpus, mirage),
+        notes=tuple(notes),
+        rule_judges={"keys": keyed} if all(row.keys for row in rows) else {},
+        condition=condition,
+        rows=kept,
+        prompts={},
+        found=found,
     )
+    return _asking(bare, _prompts(kept, condition))
 
 
 def of(
-    settings: config.RagSafety, *, condition: config.Condition, limit: int | None, seed: int
+    settings: config.RagSafety,
+    *,
+    condition: config.Condition,
+    limit: int | None,
+    seed: int,
+    without: frozenset[str] = frozenset(),
 ) -> RagDataset:
     """What `load` gives for a configuration."""
     assert isinstance(condition, config.RagCondition)
     return load(
         settings.path,
-        condition=condition.retrieval,  # type: ignore[arg-type]  # the configuration has checked it
+        condition=condition,
         balanced=settings.balanced,
         benign=settings.benign,
+        mirage=settings.mirage,
+        corpus=settings.corpus,
         limit=limit,
         seed=seed,
+        without=without,
     )
+
+
+def documents(settings: config.RagSafety, condition: config.RagCondition) -> tuple[Document, ...]:
+    """Every document that could be shown under a condition, each once, in the order of the files.
+
+    They are those of all questions, whatever `limit` chooses; under retrieved the whole corpus.
+
+    Raises:
+        DataError: as for `load`.
+    """
+    if condition.retrieval == "retrieved":
+        return tuple(corpus_of(settings.path, settings.corpus))
+    retrieval: Retrieval = condition.retrieval  # type: ignore[assignment]
+    read = rows_of(settings.path, retrieval, benign=settings.benign, mirage=settings.mirage)
+    return tuple(Corpus(source=lambda: (d for row in read.rows for d in row.documents)))
+
+
+def dropping(dataset: RagDataset, dropped: Mapping[str, frozenset[str]]) -> RagDataset:
+    """The same questions without some of their documents.
+
+    A message whose documents are all dropped still asks for what the documents say. What a
+    retriever found stays in the samples' meta as it was.
+
+    Args:
+        dataset: what `load` gave, before `fit`.
+        dropped: question -> ids of documents.
+    """
+    none: frozenset[str] = frozenset()
+    rows = {id_: lacking(row, dropped.get(id_, none)) for id_, row in dataset.rows.items()}
+    return _asking(replace(dataset, rows=rows), _prompts(rows, dataset.condition))
 
 
 def fit(dataset: RagDataset, *, tokens: int, tokens_of: TokensOf, overflow: Overflow) -> RagDataset:
@@ -113,13 +168,10 @@ def fit(dataset: RagDataset, *, tokens: int, tokens_of: TokensOf, overflow: Over
     Returns:
         The dataset with what was cut in each sample's meta, and counted in a note.
     """
-    prompts: dict[str, Prompt] = {}
-    for id_, row in dataset.rows.items():
-        whole = dataset.prompts[id_]
-        found = fitted(
-            row.question, _texts(row), tokens=tokens, tokens_of=tokens_of, overflow=overflow
-        )
-        prompts[id_] = whole if found == whole else found  # a text of all documents stands once
+    prompts = {
+        id_: fitted(whole, tokens=tokens, tokens_of=tokens_of, overflow=overflow)
+        for id_, whole in dataset.prompts.items()
+    }
     notes = list(dataset.notes)
     if cut := [sum(p.cut) for p in prompts.values() if any(p.cut)]:
         notes.append(
@@ -132,22 +184,20 @@ def fit(dataset: RagDataset, *, tokens: int, tokens_of: TokensOf, overflow: Over
             f"{too_long} of {many(len(prompts), 'message')} do not fit into {tokens} tokens and "
             "have no answer: too_long."
         )
-    return replace(
-        dataset,
-        samples=tuple(sample_of(dataset.rows[s.id], prompts[s.id]) for s in dataset.samples),
-        notes=tuple(notes),
-        prompts=prompts,
-    )
+    return _asking(replace(dataset, notes=tuple(notes)), prompts)
 
 
 def questions(dataset: RagDataset, *, epochs: int, sampling: Sampling) -> list[Request]:
-    """What the respondent is asked: one user message each, `epochs` times in a row.
+    """What the respondent is asked, `epochs` times in a row.
+
+    A safety prompt has the role `system`. Where a chat template has no such role, its engine says
+    so, or puts it before the user's message if the template does.
 
     A message that is too long is left out: an engine might still answer it in the few tokens left.
     """
     return [
         Request(
-            messages=({"role": "user", "content": dataset.prompts[sample.id].text},),
+            messages=dataset.prompts[sample.id].messages,
             sampling=sampling,
             epoch=epoch,
             sample=sample.id,
@@ -156,31 +206,6 @@ def questions(dataset: RagDataset, *, epochs: int, sampling: Sampling) -> list[R
         if not dataset.prompts[sample.id].too_long
         for epoch in range(epochs)
     ]
-
-
-def sample_of(row: Row, asked: Prompt) -> Sample:
-    """A question before its answer: what judges may see of it, and what breakdowns need.
-
-    Judges see neither the documents nor the expected answer. The id is the question's, under every
-    condition, and so is the cluster.
-    """
-    return Sample(
-        id=row.id,
-        gold=Gold(label=None),
-        view={"prompt": row.question},
-        cluster=row.id,
-        meta={
-            "subcategory": row.subcategory,
-            "family": row.family or _family(row.subcategory),
-            "condition": row.condition,
-            "expected": row.expected,
-            "keys": list(row.keys),
-            "oracle": row.oracle,
-            "documents": len(row.documents),
-            "document_chars": sum(asked.chars),
-            "cut": sum(asked.cut),
-        },
-    )
 
 
 def answered(sample: Sample, response: str) -> Sample:
@@ -197,41 +222,23 @@ def keyed(sample: Sample) -> str:
     return str(sample.meta["subcategory"]) if found == 1 else TAXONOMY.benign.name
 
 
-def _texts(row: Row) -> list[str] | None:
-    """None where the condition has no documents, which asks for the model's own knowledge."""
-    return None if row.condition == "non_rag" else [d.text for d in row.documents]
-
-
-def _subcategory(sample: Sample) -> str:
-    return str(sample.meta["subcategory"])
-
-
-def _family(subcategory: str) -> str | None:
-    try:
-        return TAXONOMY.domain_of(subcategory)
-    except KeyError:
-        return None
-
-
-def _check_benign(path: str | None, condition: Retrieval) -> None:
-    if path is not None:
-        raise DataError(
-            "benchmark.benign: stands beside benchmark.path, and the harmless questions are those "
-            "of the bundled set. Leave one out."
+def _prompts(rows: Mapping[str, Row], condition: config.RagCondition) -> dict[str, Prompt]:
+    """What is asked; without retrieval it is the model's own knowledge."""
+    bare = condition.retrieval == "non_rag"
+    return {
+        id_: prompt(
+            row.question,
+            None if bare else [document.text for document in row.documents],
+            safety=condition.safety_prompt,
         )
-    if condition != "oracle":
-        raise DataError(
-            f"benchmark.benign: harmless questions have one document each, and none under "
-            f"{condition}. Use condition=oracle."
-        )
+        for id_, row in rows.items()
+    }
 
 
-def _notes(samples: Sequence[Sample], condition: Retrieval) -> tuple[str, ...]:
-    counts = Counter(map(_subcategory, samples))
-    kinds = f"{len(counts)} {'subcategory' if len(counts) == 1 else 'subcategories'}"
-    notes = [f"rag_safety, {condition}: {many(len(samples), 'question')} of {kinds}."]
-    unlisted = sorted(counts.keys() - {*SUBCATEGORIES, TAXONOMY.benign.name})
-    if unlisted:
-        named = ", ".join(one_line(name) for name in unlisted)
-        notes.append(f"Subcategories that the taxonomy lacks: {named}.")
-    return tuple(notes)
+def _asking(dataset: RagDataset, prompts: Mapping[str, Prompt]) -> RagDataset:
+    """The dataset with these prompts, and samples that say what they show."""
+    label, found = dataset.condition.label, dataset.found
+    samples = tuple(
+        sample_of(row, prompts[id_], label, found.get(id_)) for id_, row in dataset.rows.items()
+    )
+    return replace(dataset, samples=samples, prompts=prompts)

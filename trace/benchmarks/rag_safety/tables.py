@@ -12,7 +12,7 @@ from trace.report.agreement import agreement_grid
 from trace.report.canvas import POINT, Drawing, blank, head, name_rows, percent_ticks, ruled
 from trace.report.corrected import corrected_grid
 from trace.report.entry import Metric
-from trace.report.grid import Grid, decimal, percent
+from trace.report.grid import Grid, decimal, many, percent
 
 _COLUMNS = {
     "harm": "Harm",
@@ -21,6 +21,12 @@ _COLUMNS = {
     "refused_by_phrases": "By\nphrases",
     "provider_refused": "Fil-\ntered",
     "coverage": "Cover-\nage",
+}
+_BESIDE = {
+    "actionable": "Actionable, of the unsafe answers",
+    "blocked": "Blocked, of the answers",
+    "filter_unscored": "No verdict, of the filter's questions",
+    "oracle_found": "Oracle document found, of the questions",
 }
 _WITH_INTERVAL = ("harm", "accuracy")
 _OF_A_GROUP = ("harm", "accuracy", "refused", "refused_by_phrases", "coverage")
@@ -59,9 +65,12 @@ def groups(title: str, first: str, found: Mapping[str, Mapping[str, Metric]]) ->
     return grid
 
 
-def further(breakdowns: Mapping[str, Any], panel: str) -> list[Grid]:
-    """The judges' agreement, the kinds of refusal, and the corrected shares; each if there is."""
-    grids = [agreement_grid(breakdowns["agreement"])]
+def further(result: Mapping[str, Any], panel: str) -> list[Grid]:
+    """Filter and retriever, the judges' agreement, refusal, corrected shares; each if there is."""
+    breakdowns, metrics = result["breakdowns"], result["metrics"]
+    beside = {name: metrics[name] for name in _BESIDE if metrics[name]["value"] is not None}
+    grids = [_beside(beside, breakdowns.get("dropped"))] if beside else []
+    grids.append(agreement_grid(breakdowns["agreement"]))
     if "refusal" in breakdowns:
         grids.append(_refusal(breakdowns["refusal"], breakdowns["refusal_agreement"]))
     if "corrected" in breakdowns:
@@ -76,6 +85,20 @@ def drawings(title: str, result: Mapping[str, Any]) -> list[Drawing]:
         _harm("harm", title, {"all": result["metrics"], **shown["family"]}),
         _harm("harm_by_subcategory", title, shown["subcategory"]),
     ]
+
+
+def _beside(shown: Mapping[str, Metric], dropped: Mapping[str, int] | None) -> Grid:
+    grid = Grid(title="Beside the answers", header=["Share", "Value", "95% interval", "n"])
+    grid.notes[""] = "Percent, with Wilson intervals over questions."
+    for name, metric in shown.items():
+        cells = (grid.value(metric),), (grid.interval(metric),), (str(metric["n"]),)
+        grid.rows.append([(_BESIDE[name],), *cells])
+    if dropped is not None:
+        grid.notes["Dropped:"] = (
+            f"{many(dropped['documents'], 'document')}; of {many(dropped['questions'], 'question')}"
+            f" {dropped['any']} lost any, {dropped['all']} all"
+        )
+    return grid
 
 
 def _refusal(kinds: Mapping[str, Metric], agreement: Mapping[str, Any]) -> Grid:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from trace.records import Json
 from trace.report.judgements import STATUSES, Judgement
-from trace.report.rag_safety.words import BENIGN, LABELS, in_order
+from trace.report.rag_safety.labels import in_order
+from trace.report.rag_safety.words import BENIGN, LABELS
 
 Codes: TypeAlias = NDArray[np.int8]
 

@@ -13,6 +13,7 @@ from trace.report.compare.section import FIELDS, fields
 from trace.report.entry import Metric, entry, from_rate, with_interval
 from trace.report.grid import Grid, percent
 from trace.report.rag_safety.answers import ABSENT, UNSCORED, Answers, Codes
+from trace.report.rag_safety.labels import is_base
 from trace.stats.rates import rate
 from trace.stats.resampling import cluster_bootstrap
 
@@ -123,16 +124,34 @@ def spanned(grid: Grid, metric: Metric) -> str:
     return shown.replace("–", " to ") if shown and metric["low"] < 0 else shown
 
 
-def grid_of(title: str, note: str, cells: Table, conditions: Sequence[str]) -> Grid:
-    """A row a respondent, a column a condition."""
-    grid = Grid(title=title, header=["Respondent", *conditions, "n"])
+def grids_of(title: str, note: str, cells: Table, conditions: Sequence[str]) -> tuple[Grid, ...]:
+    """A row a respondent, a column a condition; a second table has those without a column."""
+    columns, others = columned(conditions)
+    grid = Grid(title=title, header=["Respondent", *columns, "n"])
     grid.notes[""] = note
     for respondent, row in cells.items():
-        shown = [lines(grid, row[c]) if c in row else ("",) for c in conditions]
-        sizes = sorted({metric["n"] for metric in row.values()})
-        n = "–".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
-        grid.rows.append([(respondent,), *shown, (n,)])
-    return grid
+        here = [row[c] for c in columns if c in row]
+        if here:
+            shown = [lines(grid, row[c]) if c in row else ("",) for c in columns]
+            sizes = sorted({metric["n"] for metric in here})
+            n = "–".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
+            grid.rows.append([(respondent,), *shown, (n,)])
+    further = Grid(title=f"{title}, further conditions", header=["Condition, respondent", "%", "n"])
+    further.notes[""] = note
+    for condition in others:
+        for respondent, row in cells.items():
+            if condition in row:
+                metric = row[condition]
+                named = (condition, respondent)
+                further.rows.append([named, lines(further, metric), (f"{metric['n']:,}",)])
+        further.ends.append(len(further.rows))
+    return tuple(one for one in (grid, further) if one.rows)
+
+
+def columned(conditions: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The conditions that get a column of a table, up to four bases; and the others."""
+    columns = [condition for condition in conditions if is_base(condition)][:4]
+    return columns, [condition for condition in conditions if condition not in columns]
 
 
 def csv_of(cells: Table) -> list[list[Any]]:

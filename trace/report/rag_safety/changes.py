@@ -52,6 +52,8 @@ def changes(answers: Answers, said: Verdicts, how: How) -> dict[str, Json]:
     if lacking := [name for name in (FIRST, SECOND) if name not in answers.conditions]:
         return {"reason": f"no answer under {' or '.join(lacking)}"}
     first, second = (harm[:, answers.conditions.index(name)] for name in (FIRST, SECOND))
+    if not any(asked(a) and asked(b) for a, b in zip(first, second, strict=True)):
+        return {"reason": f"no respondent was judged under both {FIRST} and {SECOND}"}
     found: dict[str, Json] = {}
     for column in (SUBCATEGORY, FAMILY):
         groups = groups_of(answers, column)

@@ -14,16 +14,15 @@ from trace.report.canvas import INK, POINT, Drawing, blank, head, name_rows, pan
 from trace.report.compare.section import Section, missing
 from trace.report.grid import Grid
 from trace.report.rag_safety.answers import Answers
-from trace.report.rag_safety.cells import asked
 from trace.report.rag_safety.contrast import (
     FIELDS_TESTED,
     Contrast,
-    adjust,
-    contrast,
+    contrasts,
     difference,
     probability,
     tested,
 )
+from trace.report.rag_safety.labels import is_base, stacked
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.rates import NO_HARM
 from trace.report.rag_safety.words import HARM
@@ -32,7 +31,7 @@ NAME, TITLE = "rag_conditions", "Harm between conditions, paired on the question
 
 
 def between(answers: Answers, said: Verdicts) -> dict[str, Json]:
-    """Every pair of conditions of every respondent; all are one family.
+    """Every pair of conditions of every respondent; all are one family. Variants stay apart.
 
     Returns:
         `pairs` ("first -> second" -> respondent -> contrast) and `tests`, how many are in the
@@ -41,17 +40,16 @@ def between(answers: Answers, said: Verdicts) -> dict[str, Json]:
     harm = said.first(HARM)
     if harm is None:
         return {"reason": NO_HARM}
-    pairs: dict[str, dict[str, Contrast]] = {}
-    for (a, one), (b, other) in combinations(enumerate(answers.conditions), 2):
-        for i, respondent in enumerate(answers.respondents):
-            if asked(harm[i, a]) and asked(harm[i, b]):
-                found = contrast(harm[i, a], harm[i, b])
-                pairs.setdefault(f"{one} → {other}", {})[respondent] = found
-    if not pairs:
-        return {"reason": "no respondent was judged under two conditions"}
-    family = [found for of in pairs.values() for found in of.values()]
-    adjust(family)
-    return {"pairs": pairs, "tests": sum(found["p"] is not None for found in family)}
+    found = contrasts(answers, harm, list(combinations(filter(is_base, answers.conditions), 2)))
+    return named(found) or {"reason": "no respondent was judged under two conditions"}
+
+
+def named(found: Mapping[tuple[str, str], Mapping[str, Contrast]]) -> dict[str, Json]:
+    """`pairs` ("first → second" -> respondent -> contrast) and `tests`; empty without a pair."""
+    if not found:
+        return {}
+    tests = sum(one["p"] is not None for of in found.values() for one in of.values())
+    return {"pairs": {" → ".join(pair): dict(of) for pair, of in found.items()}, "tests": tests}
 
 
 def section(answers: Answers, said: Verdicts) -> Section:
@@ -59,29 +57,35 @@ def section(answers: Answers, said: Verdicts) -> Section:
     found = between(answers, said)
     if "reason" in found:
         return missing(NAME, TITLE, found["reason"])
-    pairs = found["pairs"]
-    rows: list[list[Any]] = [["conditions", "respondent", *FIELDS_TESTED]]
-    for pair, of in pairs.items():
-        rows += [[pair, respondent, *tested(one)] for respondent, one in of.items()]
     return Section(
         name=NAME,
         title=TITLE,
         result=found,
-        grids=(_grid(pairs, found["tests"]),),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, pairs), rows=rows),),
+        grids=(grid_of_pairs("Change of harm", found, "answered unsafely"),),
+        drawings=(drawing_of_pairs(NAME, "Change of harm", found),),
     )
 
 
-def _grid(pairs: Mapping[str, Mapping[str, Contrast]], tests: int) -> Grid:
+def drawing_of_pairs(stem: str, title: str, found: Mapping[str, Any]) -> Drawing:
+    """The figure of `named` pairs, and its rows."""
+    rows: list[list[Any]] = [["conditions", "respondent", *FIELDS_TESTED]]
+    for pair, of in found["pairs"].items():
+        rows += [[pair, respondent, *tested(one)] for respondent, one in of.items()]
+    return Drawing(stem=stem, draw=partial(figure, found["pairs"], title), rows=rows)
+
+
+def grid_of_pairs(title: str, found: Mapping[str, Any], hit: str) -> Grid:
+    """The table of `named` pairs; `hit` says what was done with the questions of a side."""
+    pairs, tests = found["pairs"], found["tests"]
     grid = Grid(
-        title="Change of harm",
+        title=title,
         header=["Conditions", "Respondent", "Change", "Only\nfirst", "Only\nsecond", "p", "q", "n",
                 "Left\nout"],
     )  # fmt: skip
     grid.notes[""] = (
         "Percentage points, second less first, with Tango's 95% interval. Only first, only second: "
-        "questions answered unsafely under one of the two. p: exact McNemar; q: Benjamini-Hochberg "
-        f"over these {tests} tests. Left out: questions without a label under one of the two."
+        f"questions {hit} under one of the two. p: exact McNemar; q: Benjamini-Hochberg over these "
+        f"{tests} tests. Left out: questions without a label under one of the two."
     )
     for pair, of in pairs.items():
         for respondent, one in of.items():
@@ -102,12 +106,13 @@ def _grid(pairs: Mapping[str, Mapping[str, Contrast]], tests: int) -> Grid:
     return grid
 
 
-def figure(pairs: Mapping[str, Mapping[str, Contrast]]) -> Figure:
+def figure(pairs: Mapping[str, Mapping[str, Contrast]], title: str) -> Figure:
     """A panel a pair of conditions, a row a respondent."""
     names = list(dict.fromkeys(name for of in pairs.values() for name in of))
     across = min(3, len(pairs))
     down = -(-len(pairs) // across)
-    picture = blank(1.8 + 1.85 * across, 0.7 + down * (0.75 + 0.2 * len(names)))
+    tallest = max(stacked(pair, 27).count("\n") for pair in pairs)
+    picture = blank(1.8 + 1.85 * across, 0.7 + down * (0.75 + 0.12 * tallest + 0.2 * len(names)))
     shown = panels(picture, len(pairs), across=across, share_y=True)
     limit = farthest(one for of in pairs.values() for one in of.values())
     for ax, (pair, of) in zip(shown, pairs.items(), strict=True):
@@ -119,9 +124,9 @@ def figure(pairs: Mapping[str, Mapping[str, Contrast]]) -> Figure:
         ax.axvline(0, color=INK, linewidth=0.8, linestyle=":")
         change_ticks(ax, limit)
         name_rows(ax, names)
-        ax.set_title(pair, fontsize=8)
+        ax.set_title(stacked(pair, 27), fontsize=8 if len(pair) <= 27 else 7)
         ruled(ax, "x")
-    head(picture, "Change of harm in percentage points (Tango 95%)")
+    head(picture, f"{title} in percentage points (Tango 95%)")
     return picture
 
 
@@ -131,11 +136,13 @@ def farthest(found: Iterable[Contrast]) -> float:
     return next((limit for limit in (0.1, 0.25, 0.5, 0.75) if limit >= max(ends, default=0)), 1.0)
 
 
-def change_ticks(axes: Any, limit: float) -> None:
-    """Percentage points on the x axis: 0 and the limit on both sides, with room for a point."""
+def change_ticks(axes: Any, limit: float, side: str = "x") -> None:
+    """Percentage points on an axis: 0 and the limit on both sides, with room for a point."""
     ends = f"{100 * limit:g}"
     axes.set(
-        xlim=(-1.05 * limit, 1.05 * limit),
-        xticks=[-limit, 0, limit],
-        xticklabels=[f"−{ends}", "0", f"+{ends}"],
+        **{
+            f"{side}lim": (-1.05 * limit, 1.05 * limit),
+            f"{side}ticks": [-limit, 0, limit],
+            f"{side}ticklabels": [f"−{ends}", "0", f"+{ends}"],
+        }
     )

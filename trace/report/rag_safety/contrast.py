@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from scipy.stats import false_discovery_control
@@ -10,8 +10,8 @@ from scipy.stats import false_discovery_control
 from trace.report.compare.section import FIELDS, fields
 from trace.report.entry import entry, number
 from trace.report.grid import Grid
-from trace.report.rag_safety.answers import ABSENT, Codes
-from trace.report.rag_safety.cells import spanned
+from trace.report.rag_safety.answers import ABSENT, Answers, Codes
+from trace.report.rag_safety.cells import asked, spanned
 from trace.stats.paired import paired
 
 Contrast: TypeAlias = dict[str, Any]
@@ -52,6 +52,29 @@ def contrast(first: Codes, second: Codes, hit: int = 1) -> Contrast:
         "q": None,
         "left_out": {"not_judged": int(absent.sum()), "unscored": int(unscored.sum())},
     }
+
+
+def contrasts(
+    answers: Answers, codes: Codes, pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, Contrast]]:
+    """Pairs of conditions, for each respondent that was judged under both; all are one family.
+
+    Args:
+        answers: whose respondents and conditions they are.
+        codes: [respondents, conditions, items].
+        pairs: the first condition and the second.
+
+    Returns:
+        Pair -> respondent -> contrast; a pair without any respondent is not there.
+    """
+    found: dict[tuple[str, str], dict[str, Contrast]] = {}
+    for pair in pairs:
+        first, second = (codes[:, answers.conditions.index(name)] for name in pair)
+        for i, respondent in enumerate(answers.respondents):
+            if asked(first[i]) and asked(second[i]):
+                found.setdefault(pair, {})[respondent] = contrast(first[i], second[i])
+    adjust([one for of in found.values() for one in of.values()])
+    return found
 
 
 def adjust(family: Iterable[Contrast]) -> None:

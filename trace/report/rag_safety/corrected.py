@@ -9,16 +9,18 @@ import numpy as np
 from trace.records import Json
 from trace.report.compare.section import Section, missing
 from trace.report.entry import entry, number
-from trace.report.grid import Grid, percent
+from trace.report.grid import percent
 from trace.report.judgements import HUMAN
 from trace.report.rag_safety.answers import UNSCORED, Answers, Codes
-from trace.report.rag_safety.cells import Table, asked, conditions_in, grid_of
+from trace.report.rag_safety.cells import Table, asked, conditions_in, grids_of
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.rates import NO_HARM
 from trace.report.rag_safety.words import HARM
 from trace.stats.corrected import Proportion, corrected_rate, proportion
 
 NAME, TITLE = "rag_corrected", "Harm, corrected for the errors of the panel"
+
+_BLOCKED = "some of its answers were blocked, and those are safe without any error of the panel"
 
 
 def corrected(answers: Answers, said: Verdicts) -> dict[str, Json]:
@@ -32,7 +34,7 @@ def corrected(answers: Answers, said: Verdicts) -> dict[str, Json]:
         metric, with the estimate before it was brought into [0, 1], `raw`, and whether it had to
         be, `clipped`); or a `reason`.
     """
-    harm = said.first(HARM)
+    harm = said.voted(HARM)
     if harm is None:
         return {"reason": NO_HARM}
     ballots = answers.ballots[HARM]
@@ -43,7 +45,10 @@ def corrected(answers: Answers, said: Verdicts) -> dict[str, Json]:
     rates: dict[str, dict[str, Any]] = {}
     for i, respondent in enumerate(answers.respondents):
         for j, condition in enumerate(answers.conditions):
-            if asked(harm[i, j]):
+            if said.blocked[i, j, :, 0].any():
+                metric = entry(None, n=0, n_unscored=0, higher_is_better=None, reason=_BLOCKED)
+                rates.setdefault(respondent, {})[condition] = metric
+            elif asked(harm[i, j]):
                 rates.setdefault(respondent, {})[condition] = _corrected(harm[i, j], found, cleared)
     return {
         "sensitivity": {
@@ -112,7 +117,7 @@ def section(answers: Answers, said: Verdicts) -> Section:
         f"Percent. Against people the panel has {shown}. The correction holds as far as it errs "
         "alike in all cells; 95% intervals of Lang & Reiczigel."
     )
-    grid: Grid = grid_of(
+    grids = grids_of(
         "Answers behind those called unsafe", note, rates, conditions_in(rates, answers)
     )
     clipped = [
@@ -124,4 +129,4 @@ def section(answers: Answers, said: Verdicts) -> Section:
     notes = (
         (f"corrected harm was brought into 0 to 100% for {'; '.join(clipped)}.",) if clipped else ()
     )
-    return Section(name=NAME, title=TITLE, result=found, grids=(grid,), notes=notes)
+    return Section(name=NAME, title=TITLE, result=found, grids=grids, notes=notes)

@@ -47,7 +47,7 @@ def two(a: Side, b: Side, how: How) -> dict[str, Metric]:
 
 
 def judges(answers: Answers, said: Verdicts, how: How) -> dict[str, Json]:
-    """All agreements that the file allows.
+    """All agreements that the file allows, over what was judged: nobody votes on what was blocked.
 
     Accuracy stands against harm as accurate against unsafe, and inaccurate against safe.
 
@@ -64,7 +64,7 @@ def judges(answers: Answers, said: Verdicts, how: How) -> dict[str, Json]:
             "all": {kind: agreed(kind, list(sides.values()), how) for kind in _TOGETHER},
             "pairs": {f"{a}, {b}": two(sides[a], sides[b], how) for a, b in combinations(sides, 2)},
         }
-    accuracy, harm = said.first(ACCURACY), said.first(HARM)
+    accuracy, harm = said.voted(ACCURACY), said.voted(HARM)
     if accuracy is not None and harm is not None:
         of_accuracy: Side = (accuracy, {0: "no", 1: "yes"})
         found[ACCURACY] = {
@@ -78,7 +78,7 @@ def judges(answers: Answers, said: Verdicts, how: How) -> dict[str, Json]:
         names = dict(enumerate(LABELS[measure]))
         people: Side = (ballots.of(HUMAN)[..., 0], names)
         others = _sides(answers, measure)
-        panel = said.first(measure)
+        panel = said.voted(measure)
         if panel is not None and len(others) > 1:
             others[PANEL] = (panel, names)
         human[measure] = {judge: two(people, side, how) for judge, side in others.items()}

@@ -14,7 +14,8 @@ from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.evidence.marks import key_below, marks
 from trace.report.labels import LONGEST
 from trace.report.rag_safety.answers import Answers
-from trace.report.rag_safety.cells import conditions_in, grid_of, table
+from trace.report.rag_safety.cells import conditions_in, grids_of, table
+from trace.report.rag_safety.labels import is_base
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.words import ACCURACY, HARM
 
@@ -42,6 +43,7 @@ def section(answers: Answers, said: Verdicts) -> Section:
         return missing(NAME, TITLE, found["reason"])
     accuracy = found[ACCURACY]
     conditions = conditions_in(accuracy, answers)
+    drawn = list(filter(is_base, conditions)) or conditions
     names = [f"{name}_{field}" for name in (HARM, ACCURACY) for field in FIELDS]
     rows: list[list[Any]] = [["respondent", "condition", *names]]
     for name, condition, x, y in _points(found):
@@ -54,8 +56,8 @@ def section(answers: Answers, said: Verdicts) -> Section:
         name=NAME,
         title=TITLE,
         result=found,
-        grids=(grid_of("Accurate answers", note, accuracy, conditions),),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, found, conditions), rows=rows),),
+        grids=grids_of("Accurate answers", note, accuracy, conditions),
+        drawings=(Drawing(stem=NAME, draw=partial(figure, found, drawn), rows=rows),),
     )
 
 

@@ -16,6 +16,7 @@ from trace.report.grid import Grid, many, percent
 from trace.report.rag_safety.answers import Answers, Codes
 from trace.report.rag_safety.cells import asked, ratio, share, spanned
 from trace.report.rag_safety.contrast import BEYOND, Contrast, adjust, contrast, difference
+from trace.report.rag_safety.labels import is_base
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.rates import NO_HARM
 from trace.report.rag_safety.words import HARM
@@ -42,8 +43,10 @@ def ranks(answers: Answers, said: Verdicts, how: How) -> dict[str, Json]:
         return {"reason": NO_HARM}
     if len(answers.respondents) < 2:
         return {"reason": "there is one respondent"}
+    if not _bases(answers):
+        return {"reason": "every condition is a variant, and those are not ranked"}
     gaps: dict[tuple[int, int], dict[int, Contrast]] = {}
-    for c in range(len(answers.conditions)):
+    for c in _bases(answers):
         for a, b in combinations(range(len(answers.respondents)), 2):
             if asked(harm[a, c]) and asked(harm[b, c]):
                 gaps.setdefault((a, b), {})[c] = contrast(harm[b, c], harm[a, c])
@@ -69,14 +72,22 @@ def ranks(answers: Answers, said: Verdicts, how: How) -> dict[str, Json]:
     return {"ranks": _ranks(answers, harm), "pairs": compared, "reversals": reversals}
 
 
+def _bases(answers: Answers) -> list[int]:
+    """The places of the conditions; variants of one are not compared with others."""
+    return [c for c, condition in enumerate(answers.conditions) if is_base(condition)]
+
+
 def _ranks(answers: Answers, harm: Codes) -> dict[str, Json]:
     found: dict[str, Json] = {}
-    for c, condition in enumerate(answers.conditions):
+    for c in _bases(answers):
+        condition = answers.conditions[c]
         shares = {
             name: share(harm[i, c], [1])
             for i, name in enumerate(answers.respondents)
             if asked(harm[i, c])
         }
+        if not shares:
+            continue
         known = sorted((m["value"], name) for name, m in shares.items() if m["value"] is not None)
         values = [value for value, _ in known]
         found[condition] = {

@@ -14,7 +14,8 @@ from trace.report.compare.section import Section, missing
 from trace.report.evidence.marks import key_below, marks
 from trace.report.grid import Grid, many
 from trace.report.rag_safety.answers import Answers
-from trace.report.rag_safety.cells import Table, conditions_in, csv_of, grid_of, lines, table
+from trace.report.rag_safety.cells import Table, conditions_in, csv_of, grids_of, lines, table
+from trace.report.rag_safety.labels import is_base
 from trace.report.rag_safety.panel import Verdicts, panel_judges
 from trace.report.rag_safety.words import HARM
 
@@ -33,6 +34,7 @@ def section(answers: Answers, said: Verdicts, rule: Rule) -> Section:
         return missing(NAME, TITLE, NO_HARM)
     found = table(answers, harm, [1])
     conditions = conditions_in(found, answers)
+    drawn = list(filter(is_base, conditions)) or conditions
     notes = []
     if said.turned:
         notes.append(
@@ -44,8 +46,8 @@ def section(answers: Answers, said: Verdicts, rule: Rule) -> Section:
         name=NAME,
         title=TITLE,
         result=dict(found),
-        grids=(grid_of("Answers called unsafe by the panel", note, found, conditions),),
-        drawings=(Drawing(stem=NAME, draw=partial(figure, found, conditions), rows=csv_of(found)),),
+        grids=grids_of("Answers called unsafe by the panel", note, found, conditions),
+        drawings=(Drawing(stem=NAME, draw=partial(figure, found, drawn), rows=csv_of(found)),),
         notes=tuple(notes),
     )
 

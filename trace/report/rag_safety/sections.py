@@ -10,6 +10,7 @@ from trace.report.compare.scores import Scores
 from trace.report.compare.section import Section
 from trace.report.judgements import Judgement
 from trace.report.rag_safety import (
+    actionability,
     capability,
     changes,
     conditions,
@@ -17,10 +18,13 @@ from trace.report.rag_safety import (
     epochs,
     gaps,
     judges,
+    mitigations,
     plane,
+    position,
     ranks,
     rates,
     refusal,
+    retrieval,
 )
 from trace.report.rag_safety.answers import gathered, split_benign
 from trace.report.rag_safety.panel import RULE, verdicts
@@ -36,7 +40,8 @@ def sections(
     """The main table first.
 
     Answers of a respondent have no gold label, so what is unscored is left out of rates whatever
-    `how` says, and shown beside them. Items with the column `benign` are in R1 alone.
+    `how` says, and shown beside them. Items with the column `benign` are in R1 and in the cost of
+    mitigations alone.
 
     Args:
         judgements: as `read_judgements` gives them.
@@ -55,6 +60,10 @@ def sections(
         capability.section(answers, said, benign, of_benign, scores, how),
         plane.section(answers, said),
         refusal.section(answers, said, how),
+        actionability.section(answers, said),
+        mitigations.section(answers, said, benign, of_benign),
+        position.section(answers, said),
+        retrieval.section(answers, said),
         judges.section(answers, said, how),
         corrected.section(answers, said),
         epochs.section(answers, said, how),

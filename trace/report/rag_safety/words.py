@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from trace.report.judgements import Vocabulary
 
-NON_RAG, ORACLE = "non_rag", "oracle"
+NON_RAG, ORACLE, ORACLE_RANDOM, RETRIEVED = "non_rag", "oracle", "oracle_random", "retrieved"
 CONDITIONS = (NON_RAG, ORACLE, "on_topic", "random")
-"""In the order of the tables; others follow by name."""
+"""Those of the study."""
 
 HARM, ACCURACY, REFUSAL = "harm", "accuracy", "refusal"
+ACTIONABILITY, BLOCKED, RETRIEVAL = "actionability", "blocked", "retrieval"
 SAFE, UNSAFE = "safe", "unsafe"
 ACCURATE = "accurate"
 UNCLEAR = "unclear"
@@ -20,11 +19,24 @@ KINDS = ("unwilling", "uninformed", "both", OTHER, NONE)
 """Of refusal, as a judge tells them apart."""
 PHRASES = "phrases"
 """The judge of refusal that looks for a list of phrases. It says `refused` or `none`, no kind."""
+NOT_ACTIONABLE, ACTIONABLE = "not_actionable", "actionable"
+UNBLOCKED = "none"
+"""A label of what blocked an answer, beside `input` and `output`: nothing did."""
+FILTER = "filter"
+"""In runs, the judge that says what was blocked."""
+MISSED, FOUND, DROPPED, NOT_HELD = "missed", "found", "dropped", "not_held"
+"""What became of the oracle document: a retriever did not find it; it was shown; it would have been
+shown, and a filter dropped it; it is not in the corpus."""
+RETRIEVER = "retriever"
+"""In runs, the judge that says so."""
 
 LABELS = {
     HARM: (SAFE, UNSAFE),
     ACCURACY: ("inaccurate", ACCURATE, UNCLEAR),
     REFUSAL: (*KINDS, REFUSED),
+    ACTIONABILITY: (NOT_ACTIONABLE, ACTIONABLE),
+    BLOCKED: (UNBLOCKED, "input", "output"),
+    RETRIEVAL: (MISSED, FOUND, DROPPED, NOT_HELD),
 }
 """Measure -> its labels; the place of a label is its code."""
 
@@ -44,9 +56,3 @@ WORDS = Vocabulary(
     columns={"taxonomy_subcategory": SUBCATEGORY, "taxonomy_family": FAMILY},
 )
 """Both spellings of the conditions, and of the labels that people give."""
-
-
-def in_order(conditions: Iterable[str]) -> list[str]:
-    """The conditions in the order of the tables."""
-    last = len(CONDITIONS)
-    return sorted(conditions, key=lambda c: (CONDITIONS.index(c) if c in CONDITIONS else last, c))
