@@ -168,11 +168,16 @@ def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> list[Path]:
 
     Returns:
         The paths of the pictures and their numbers.
+
+    Raises:
+        ValueError: the numbers of one would stand where the legend does.
     """
     folder.mkdir(parents=True, exist_ok=True)
     numbers: dict[str, str] = {}
     files: dict[str, bytes] = {}
     for drawing in drawings:
+        if f"{drawing.stem}.csv" == LEGEND:
+            raise ValueError(f"a drawing cannot be called {drawing.stem!r}")
         files[f"{drawing.stem}.png"] = png(drawing.draw, numbers)
         files[f"{drawing.stem}.csv"] = table(drawing.rows)
     paths = [write(folder / name, content) for name, content in files.items()]

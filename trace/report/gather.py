@@ -15,7 +15,7 @@ from trace.report.run_folder import FILES, finished, read
 from trace.report.runs import Run
 from trace.tracking.rundir import LOCK
 
-OTHERS = ("dataset.jsonl", "compare.json", "audit.json")
+OTHERS = ("dataset.jsonl", "compare.json", "audit.json", "responses.jsonl", "corpus.jsonl")
 """What the other tasks write; their folders are no runs."""
 
 RENAME = "Different models are told apart by their names: model.name=NAME when they are run."
