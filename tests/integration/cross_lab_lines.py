@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from tests.benchmarks.cross_lab.made_items import LINE, write_items
 from tests.integration.conftest import Ran, write_replies
-from trace.records import Json
+from trace.models.mock import MockModel
+from trace.records import Completion, Json, Request
 
 FILES = {"config.yaml", "manifest.json", "records.jsonl", "metrics.json", "report.md", "figures"}
 LAB = ["benchmark=cross_lab", "judges=mock_labs", "scoring.bootstrap_draws=100"]
@@ -44,6 +48,19 @@ def four(**changed: Json) -> list[dict[str, Json]]:
         LINE | {"id": f"i{n}", "base": f"Task {n}.", "steered": f"Task {n}. So."} | changed
         for n in range(4)
     ]
+
+
+def cut_off(patch: pytest.MonkeyPatch) -> None:
+    """A mock whose reply begins with CUT stops at its limit, unless it has more than at first."""
+    plain = MockModel._answer
+
+    def limited(self: MockModel, request: Request, key: str) -> Completion:
+        made = plain(self, request, key)
+        if made.text.startswith("CUT") and request.sampling.max_new_tokens <= FIRST:
+            return replace(made, finish="length")
+        return made
+
+    patch.setattr(MockModel, "_answer", limited)
 
 
 def refused(ran: Ran) -> str:

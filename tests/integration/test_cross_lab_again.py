@@ -15,6 +15,7 @@ from tests.integration.cross_lab_lines import (
     FIRST,
     LAB,
     MORE,
+    cut_off,
     four,
     items,
     refused,
@@ -29,8 +30,9 @@ from trace.records import Completion, Request
 def test_both_arms_judge_afresh_what_the_main_arm_was_told(door: Door) -> None:
     """The answers are those of the main arm, whatever else is asked there."""
     line = [*LAB, "model=mock_lab/c", "condition=steered"]
-    runs = {arm: door(*line, f"benchmark.arm={arm}", "benchmark.per_cell=3")
-            for arm in ("main", "repeat", "field_free")}  # fmt: skip
+    runs = {"main": door(*line)}
+    runs |= {arm: door(*line, f"benchmark.arm={arm}", "benchmark.per_cell=3")
+             for arm in ("repeat", "field_free")}  # fmt: skip
     assert [ran.status for ran in runs.values()] == [0, 0, 0]
     assert len({ran.folder for ran in runs.values()}) == 3
     records = {arm: {r["id"]: r for r in ran.records()} for arm, ran in runs.items()}
@@ -47,16 +49,7 @@ def test_both_arms_judge_afresh_what_the_main_arm_was_told(door: Door) -> None:
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mock whose reply begins with CUT stops at its limit, unless it has more than at first."""
-    plain = MockModel._answer
-
-    def limited(self: MockModel, request: Request, key: str) -> Completion:
-        made = plain(self, request, key)
-        if made.text.startswith("CUT") and request.sampling.max_new_tokens <= FIRST:
-            return replace(made, finish="length")
-        return made
-
-    monkeypatch.setattr(MockModel, "_answer", limited)
+    cut_off(monkeypatch)
 
 
 REGENERATED = {"none": [], "truncated": ["i1"], "model": ["i0", "i1", "i2", "i3"]}

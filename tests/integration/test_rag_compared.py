@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.rag_safety.made_mirage import ORACLES, QUESTIONS, written
+from tests.benchmarks.rag_safety.made_rows import package, write
 from tests.integration.conftest import Door, write_replies
 from trace.benchmarks.rag_safety import samples
-from trace.benchmarks.rag_safety.judgements import judgements
+from trace.benchmarks.rag_safety.judgements import judgements, unlike
 from trace.config import RagCondition
 from trace.errors import DataError
 
@@ -32,6 +33,7 @@ class Study:
             expected = [sample.meta["expected"] for sample in made.samples]
             said = [text if i % 2 == 0 else OTHER for i, text in enumerate(expected)]
             write_replies(folder / f"{name}.jsonl", said)
+        write_replies(folder / "votes.jsonl", [json.dumps({"verdict": "Unsafe"})])
 
     def line(self, *changes: str, of: str = "harmful") -> list[str]:
         limit = ["limit=1"] if of == "harmful" else ["limit=20", "benchmark.benign=true"]
@@ -135,6 +137,35 @@ def test_the_same_label_twice_is_refused(door: Door, study: Study) -> None:
     runs = [door(*study.line(*study.guard(name, {0}))).folder for name in ("one", "two")]
     with pytest.raises(DataError, match=r"judges respondent under oracle\+filter_output, and so"):
         list(judgements(runs))
+
+
+def test_other_questions_under_the_same_ids_are_refused(door: Door, study: Study) -> None:
+    folders = []
+    for name, condition in (("one", "non_rag"), ("other", "oracle")):
+        rows = [r | {"question": f"The {name} question?"} for r in package(["p1"])]
+        write(study.folder / f"{name}.jsonl", rows)
+        ran = door(
+            *study.line(f"condition={condition}", f"benchmark.path={study.folder}/{name}.jsonl"),
+            "~model@judges.models.keys", "+model@judges.models.reader=mock",
+            f"judges.models.reader.replies={study.folder}/votes.jsonl",
+        )  # fmt: skip
+        assert ran.status == 0, ran.err
+        folders.append(ran.folder)
+    with pytest.raises(DataError, match=r"p1 is another question than in "):
+        list(judgements(folders))
+
+
+def test_what_a_condition_does_not_name_is_said(door: Door, study: Study) -> None:
+    guards = [study.guard("one", {0}), study.guard("two", {0, 1})]
+    named = [["model.name=first"], ["model.name=second"], ["model.name=third"]]
+    lines = [[*guards[0], *named[0]], [*guards[1], *named[1]], [*guards[0], *named[2]]]
+    folders = [door(*study.line(*line)).folder for line in lines]
+    (note,) = unlike(folders)
+    assert note.startswith(f"oracle+filter_output: {folders[0]} and {folders[1]} do not have the")
+    assert "same benchmark.filter_guard; a difference" in note
+    runs = f"runs={study.folder}/outputs/runs/rag_safety/**"
+    assert note.split(":")[0] in door("task=compare", runs, "scoring.bootstrap_draws=100").out
+    assert unlike([folders[0], folders[2]]) == []
 
 
 def test_mirage_says_what_a_model_can_do(door: Door, study: Study) -> None:

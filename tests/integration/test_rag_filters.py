@@ -15,6 +15,7 @@ from tests.integration.conftest import Door, write_replies
 from tests.integration.filter_study import FilterStudy, dataset, fine
 from trace import config
 from trace.benchmarks.rag_safety import samples
+from trace.benchmarks.rag_safety.judgements import judgements
 from trace.config import RagCondition
 from trace.errors import DataError
 from trace.tasks.answering import Answering
@@ -134,7 +135,12 @@ def test_a_retriever_does_not_find_what_left_the_corpus(door: Door, study: Filte
         assert not oracles & set(now)
         assert len(now) == 3  # others take their place
         assert record["dropped"] == [d for d in before[record["id"]]["documents"] if d in oracles]
-    assert metrics["oracle_found"]["value"] is None
+    assert metrics["oracle_found"]["value"] == found["value"]  # of the whole corpus
+    assert (ran.out.count("It finds"), ran.out.count("not among those searched")) == (1, 0)
+    said = {j.item: j.label for j in judgements([ran.folder]) if j.measure == "retrieval"}
+    assert said == {
+        id_: "dropped" if one["oracle_found"] else "missed" for id_, one in before.items()
+    }
     assert ran.metrics()["breakdowns"]["dropped"]["all"] == 0
     one_by_one = door(*study.line("retrieved", "retrieval"), *study.guard({0}, 60))
     assert fine(one_by_one)["oracle_found"]["value"] == found["value"]  # found, then dropped

@@ -10,6 +10,7 @@ import pytest
 
 from tests.benchmarks.rag_safety.made_rows import doc, package, write
 from tests.integration.conftest import Door, Ran, write_replies
+from trace.benchmarks.rag_safety.judgements import judgements
 from trace.benchmarks.rag_safety.prompts import SAFETY
 
 IDS = ["p1", "p2", "p3", "p4"]
@@ -97,6 +98,33 @@ def test_a_corpus_is_searched(door: Door, line: list[str], tmp_path: Path) -> No
     assert changed.folder != ran.folder
     assert "4 questions have fewer than 2 documents: 1 was searched." in changed.out
     assert door(*ask, "dry_run=true").status == 0
+
+
+def test_an_oracle_document_is_dropped_under_whatever_id(
+    door: Door, line: list[str], tmp_path: Path
+) -> None:
+    # The corpus has the very text of p1's oracle document under another id.
+    corpus = write(
+        tmp_path / "corpus.jsonl",
+        [doc("mine", text="A text, p1-gold."), doc("p2-gold", text="Text about p2.")],
+    )
+    guard = write_replies(tmp_path / "guard.jsonl", [json.dumps({"verdict": "Unsafe"})])
+    ran = door(
+        *line, "condition=retrieved", f"benchmark.corpus={corpus}", "condition.filter=retrieval",
+        "benchmark.filter_guard=mock", "benchmark.filter_guard.name=warden",
+        f"benchmark.filter_guard.replies={guard}",
+    )  # fmt: skip
+    assert {r["sample"]["documents"] for r in done(ran)} == {0}
+    said = {j.item: j.label for j in judgements([ran.folder]) if j.measure == "retrieval"}
+    assert said == {"p1": "dropped", "p2": "dropped", "p3": "not_held", "p4": "not_held"}
+
+
+def test_an_order_of_single_documents_changes_nothing(door: Door, line: list[str]) -> None:
+    ran = door(*line, "condition=oracle", "condition.order=reversed")
+    assert "condition.order=reversed changes nothing: no question has two documents." in ran.out
+    refused = door(*line, "condition.order=reversed")
+    assert refused.status == 2
+    assert "reversed moves documents, and condition=non_rag has none" in refused.err
 
 
 def test_a_safety_prompt_goes_to_the_respondent_alone(door: Door, line: list[str]) -> None:

@@ -10,12 +10,13 @@ import pytest
 
 from tests.benchmarks.rag_safety.made_rows import package, write
 from tests.integration.conftest import Door, Ran, write_replies
-from trace.benchmarks.rag_safety.judgements import is_run, judgements, panel_rule
+from trace.benchmarks.rag_safety.judgements import judgements, panel_rule
 from trace.benchmarks.rag_safety.names import RETRIEVALS
 from trace.errors import DataError
 from trace.judging.panel import Rule
 from trace.report.compare.judged import How
 from trace.report.rag_safety.sections import sections
+from trace.report.run_folder import study_of
 
 ANSWERS = ["first", "second", "I cannot say.", "", "third"]
 VOTES = {"a": ["Unsafe", "Safe", "Safe", "Safe"], "b": ["Unsafe", "Unsafe", "Safe", "Safe"]}
@@ -192,8 +193,8 @@ def test_four_conditions_are_one_sweep_and_pair_up(
     assert ran.status == 0, ran.err
     folders = sorted((tmp_path / "outputs/runs/rag_safety/respondent").glob("*/*"))
     assert {f.parent.name for f in folders} == set(RETRIEVALS)
-    assert all(map(is_run, folders))
-    assert not is_run(folders[0].parent)
+    assert {study_of(folder) for folder in folders} == {"rag_safety"}
+    assert study_of(folders[0].parent) is None
     found = list(judgements(folders))
     items = {c: {j.item for j in found if j.condition == c} for c in RETRIEVALS}
     assert len(items["oracle"]) == 20
@@ -242,6 +243,25 @@ def test_a_vote_that_is_set_aside_is_no_judgement(door: Door, study: Study) -> N
     assert judges == {"b", "keys", "phrases"}
     assert ran.metrics()["breakdowns"]["excluded"] == {"a": 1, "b": 0}
     assert ran.records()[0]["verdict"]["status"] == "unsupported"  # one vote, and two are needed
+
+
+def test_a_vote_is_set_aside_also_where_there_is_no_answer(door: Door, study: Study) -> None:
+    ids = [record["id"] for record in door(*study.line).records()]
+    file = study.folder / "aside.jsonl"
+    lines = [json.dumps({"id": id_, "judge": "a"}) + "\n" for id_ in ids]
+    file.write_text("".join(lines), "utf-8")
+    ran = door(*study.line, f"judges.exclusions={file}", "scoring.max_unscored=1")
+    found = ran.metrics()["breakdowns"]
+    assert found["excluded"] == {"a": 20, "b": 0}
+    harm = found["judge"]["a"]["harm"]
+    assert (harm["value"], harm["n"], harm["n_unscored"]) == (None, 0, 0)
+    said = [j.judge for j in judgements([ran.folder]) if j.measure == "harm"]
+    assert said == ["b"] * 20
+
+
+def test_a_context_without_room_for_a_question_is_refused(door: Door, study: Study) -> None:
+    said = refused(door(*study.line, "model.context=1280", "sampling.max_new_tokens=1024"))
+    assert "sampling.max_new_tokens: 1024 for an answer and 256 for the chat template" in said
 
 
 def test_a_guard_on_the_panel_judges_the_answer_to_its_request(door: Door, study: Study) -> None:

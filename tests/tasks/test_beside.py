@@ -33,7 +33,7 @@ def settings(
     exclusions: Path | None = None,
     labelled: Path | None = None,
     part: Any = None,
-    retrieval: Any = None,
+    label: Any = None,
 ) -> Any:
     return SimpleNamespace(
         judges=SimpleNamespace(
@@ -41,7 +41,7 @@ def settings(
         ),
         scoring=SimpleNamespace(labelled=labelled and str(labelled)),
         benchmark=None,
-        condition=SimpleNamespace(part=part, retrieval=retrieval),
+        condition=SimpleNamespace(part=part, label=label),
         seed=0,
     )
 
@@ -75,16 +75,22 @@ def test_a_label_is_that_of_the_condition_it_names(tmp_path: Path) -> None:
     rows = [
         {"id": "x", "condition": "oracle", "label": "unsafe"},
         {"id": "x", "condition": "non_rag", "label": "safe"},
+        {"id": "x", "condition": "oracle+filter_output", "label": "safe"},
     ]
     human.write_text("".join(json.dumps(row) + "\n" for row in rows))
     read = {
-        name: read_beside(settings(labelled=human, retrieval=name), {"x"}).unsafe
-        for name in ("oracle", "non_rag", "random")
+        name: read_beside(settings(labelled=human, label=name), {"x"}).unsafe
+        for name in ("oracle", "non_rag", "random", "oracle+filter_output")
     }
-    assert read == {"oracle": {"x": True}, "non_rag": {"x": False}, "random": {}}
+    assert read == {
+        "oracle": {"x": True},
+        "non_rag": {"x": False},
+        "random": {},
+        "oracle+filter_output": {"x": False},  # other answers than without the filter
+    }
     human.write_text('{"id": "x", "label": "safe"}\n')
     with pytest.raises(DataError, match=r"line 1: does not say which condition's answer .* random"):
-        read_beside(settings(labelled=human, retrieval="oracle"), {"x"})
+        read_beside(settings(labelled=human, label="oracle"), {"x"})
 
 
 def test_a_label_is_that_of_the_part_it_names(tmp_path: Path) -> None:
@@ -96,9 +102,7 @@ def test_a_label_is_that_of_the_part_it_names(tmp_path: Path) -> None:
     ]
     human.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert read_beside(settings(labelled=human, part="prompt"), {"x"}).unsafe == {"x": True}
-    assert read_beside(settings(labelled=human, part="response"), {"x"}).unsafe == {
-        "x": False
-    }
+    assert read_beside(settings(labelled=human, part="response"), {"x"}).unsafe == {"x": False}
     with pytest.raises(DataError, match="line 3: no sample is named"):
         read_beside(settings(labelled=human, part="reasoning"), {"x"})
     for wrong in ({}, {"part": "answer"}):

@@ -338,11 +338,34 @@ def test_failed_requests_are_told_and_a_set_frozen_without_them_does_not_outlive
     assert before.status == 0, before.err
     assert "requests to models failed (busy)" in before.out
     assert 0 < manifest(before.folder)["questions"] < 10
+    # People are not given what the next try may settle.
+    assert "Give them to people" not in before.out
+    assert lines(before.folder, "queue.jsonl") == []
+    assert any(a["meta"]["undecided"] == "error" for a in lines(before.folder, "audit.jsonl"))
     ran = door(*words, "stage=audit", output_dir=out)
     assert "requests to models failed" not in ran.out
     assert "eval_examples.expanded.jsonl" not in contents(ran.folder)
     assert not (ran.folder / "manifest.json").exists()
     assert contents(door(*words, output_dir=out).folder) == contents(built.folder)
+
+
+def test_where_all_requests_failed_it_is_not_the_form_that_is_blamed(
+    door: Door, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(
+        model: mock.MockModel, requests: Sequence[Request], done: Mapping[str, Completion]
+    ) -> Iterator[list[Completion]]:
+        keys = (request.key(model.identity) for request in requests)
+        yield [Completion(key=key, finish="error", error="busy") for key in keys]
+
+    monkeypatch.setattr(mock.MockModel, "generate", failing)
+    ran = door(*words)
+    assert ran.status == 2
+    assert "no question can be frozen" in ran.err
+    assert "10 requests to models failed (busy)" in ran.err
+    assert "the same command asks them again" in ran.err
+    assert "Small models" not in ran.err
+    assert "can be given to people" not in ran.err
 
 
 def test_verdicts_that_contradict_drop_a_question_and_open_ones_wait_for_people(
@@ -475,6 +498,56 @@ def test_decisions_about_something_else_are_refused(
     assert "about a document of this build" in ran.err
 
 
+def test_decisions_that_do_not_fit_are_refused_or_counted(
+    door: Door, built: Ran, words: list[str], tmp_path: Path
+) -> None:
+    typed = [*words, f"benchmark.builder.reviewed={tmp_path / 'decisions.jsonl'}"]
+    pair = lines(built.folder, "audit.jsonl")[0]
+
+    def decide(item: Any, value: str) -> Any:
+        return Decision(
+            item=item, question="answerability", how="single", label=Label(value=value),
+            by=("A1",), at="2026-01-01T00:00:00Z",
+        ).to_json()  # fmt: skip
+
+    right, stranger = decide(pair["id"], "answered"), decide("q1.d1", "answered")
+    write_jsonl(tmp_path / "decisions.jsonl", [right, right, stranger])
+    ran = door(*typed)
+    assert ran.status == 0, ran.err
+    assert "1 of the 2 decisions of benchmark.builder.reviewed are about no document" in ran.out
+    said = manifest(ran.folder)
+    assert (said["decided_by_people"], said["decisions_unused"]) == (1, 1)
+    write_jsonl(tmp_path / "decisions.jsonl", [right, decide(pair["id"], "not_answered")])
+    ran = door(*typed)
+    assert ran.status == 2
+    assert f"line 2: {pair['id']} is decided otherwise in a line above" in ran.err
+    wrongs: list[Any] = [decide([pair["id"]], "answered"), decide(3, "answered"), [], "x",
+                         decide(pair["id"], "yes"), right | {"label": "answered"}]  # fmt: skip
+    for wrong in wrongs:
+        write_jsonl(tmp_path / "decisions.jsonl", [wrong])
+        ran = door(*typed)
+        assert ran.status == 2
+        assert "line 1: is no decision on whether a document answers" in ran.err
+
+
+def test_no_model_is_asked_where_no_question_can_be_kept(
+    door: Door, words: list[str], tmp_path: Path
+) -> None:
+    for given, why in (
+        ([one for one in ARTICLES if one["subcategory"]], "fewer than 3 harmless documents"),
+        ([ARTICLES[0], *ARTICLES[5:]], "fewer than 4 documents: property_crimes has 2"),
+    ):
+        path = write_articles(tmp_path / "few.jsonl", given)
+        typed = [*words, f"benchmark.builder.articles={path}"]
+        ran = door(*typed)
+        assert ran.status == 2
+        assert why in ran.err
+        assert not list(tmp_path.rglob("completions"))
+        ran = door(*typed, "stage=corpus")  # says so, and shows what there is
+        assert ran.status == 0, ran.err
+        assert why in ran.out
+
+
 def test_models_that_do_not_keep_to_the_form_give_no_set_and_are_told_so(
     door: Door, words: list[str], tmp_path: Path
 ) -> None:
@@ -509,6 +582,7 @@ def test_a_dry_run_opens_no_model_and_counts_the_requests(
     [
         ("stage=half", "no stage of the build"),
         ("benchmark.path=README.md", "is not read by a build"),
+        ("benchmark.balanced=true", "full and balanced"),
         ("benchmark.builder.words=60", "below 100"),
         ("benchmark.builder.articles=none.jsonl", "none.jsonl does not exist"),
         ("benchmark.builder.licence=x", "say it themselves"),

@@ -58,8 +58,8 @@ def objects(stream: IO[bytes], place: str) -> Iterator[tuple[str, dict[str, Json
             raw = raw.removeprefix(b"\xef\xbb\xbf")
         if len(raw) > MAX_LINE:
             raise DataError(
-                f"{at}: the line is longer than {MAX_LINE // 2**20} MiB, so this is not the "
-                "published file. Get it again; one JSON object stands on each line of it."
+                f"{at}: the line is longer than {MAX_LINE // 2**20} MiB, so this is no "
+                "record. One JSON object stands on each line: is the file the one that is meant?"
             )
         if raw.strip():
             found += 1
@@ -83,9 +83,7 @@ def _object(raw: bytes, at: str) -> dict[str, Json]:
         ) from error
     except (ValueError, RecursionError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(
-            f"{at}: not JSON ({why}). One JSON object stands on each line of the published file."
-        ) from error
+        raise DataError(f"{at}: not JSON ({why}). One JSON object stands on each line.") from error
     if not isinstance(value, dict):
         raise DataError(f"{at}: should be one JSON object, not {type(value).__name__}.")
     return value

@@ -106,6 +106,7 @@ class CrossLab(Benchmark):
             "asks whether something is safe, and here peers pick a label of a rubric",
             "Leave it out: protocol=rubric is chosen with the benchmark.",
         )
+        self._check_unread(settings)
         check(
             settings.scoring.labelled is None,
             "scoring.labelled",
@@ -146,6 +147,36 @@ class CrossLab(Benchmark):
             "is a rule, which reads no trace",
             "Choose a model.",
         )
+
+    def _check_unread(self, settings: Root) -> None:
+        """Refuses what would change the hash of a run and nothing else of it."""
+        protocol, split, own = settings.protocol, settings.scoring.threshold_split, CrossLab()
+        leave = "Leave it out."
+        for key, unset, why, instead in (
+            ("protocol.variant", protocol.variant == "plain", "a rubric has one wording", leave),
+            ("protocol.evidence", not protocol.evidence, "a vote is a label alone", leave),
+            ("protocol.definitions", protocol.definitions, "a rubric is shown whole", leave),
+            ("protocol.tools", protocol.tools, "no item has a list of tools", leave),
+            (
+                "scoring.threshold_split",
+                split is None,
+                "no vote is a score",
+                leave,
+            ),
+            (
+                "benchmark.per_cell",
+                self.arm != "main" or self.per_cell == own.per_cell,
+                "the arm main judges all answers",
+                "Leave it out, or add benchmark.arm=repeat or benchmark.arm=field_free.",
+            ),
+            (
+                "benchmark.budget",
+                self.regenerate != "none" or self.budget == own.budget,
+                "nothing is asked again",
+                "Leave it out, or add benchmark.regenerate=model.",
+            ),
+        ):
+            check(unset, key, f"is not read: {why}", instead)
 
     def _check_build(self, settings: Root) -> None:
         check(

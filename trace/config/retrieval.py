@@ -63,6 +63,12 @@ class RagCondition(Condition):
             "Give a sentence-transformers model: condition.retriever=dense condition.encoder=ID.",
         )
         check(
+            self.order == "given" or self.retrieval != "non_rag",
+            "condition.order",
+            f"{self.order} moves documents, and condition=non_rag has none",
+            "Leave it out, or use a condition with several documents, such as oracle_random.",
+        )
+        check(
             self.filter not in ("corpus", "retrieval") or self.retrieval != "non_rag",
             "condition.filter",
             f"{self.filter} drops documents, and condition=non_rag has none",

@@ -8,23 +8,20 @@ from dataclasses import dataclass, replace
 from trace import config
 from trace.benchmarks.rag_safety import prompts, samples
 from trace.benchmarks.rag_safety.outcomes import Answer, Outcome, answers_to
+from trace.benchmarks.rag_safety.questions import Questions
 from trace.benchmarks.rag_safety.samples import RagDataset
 from trace.benchmarks.rag_safety.screening import blocked_by
 from trace.benchmarks.responses import unjudged
-from trace.models.base import Model
 from trace.models.open import open_model
-from trace.records import Json, Record, Request, Sampling, Verdict
+from trace.records import Json, Record, Sampling, Verdict
 from trace.report.plan import Work
 from trace.tasks.answers import addressed, answers
 from trace.tasks.before_judges import before_judges, judging
 from trace.tasks.bench import Bench, Sitting
 from trace.tasks.filtering import Filtering
+from trace.tasks.fitting import fitted, room
 from trace.tasks.opinions import Opinions
 from trace.tasks.planning import work
-
-TEMPLATE = 256
-"""Tokens kept free for the chat template, which an engine adds to a message: those of the models
-in conf/model take fewer. A message that is too long all the same is said to be by the engine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +73,10 @@ class Answering:
         return self.opinions.fresh or (self.filtering is not None and self.filtering.fresh)
 
     @property
-    def questions(self) -> list[Request]:
+    def questions(self) -> Questions:
         """What the respondent is asked, if nothing is blocked."""
         sampling = Sampling(**config.plain(self.settings.sampling))
-        return samples.questions(self.dataset, epochs=self.settings.epochs, sampling=sampling)
+        return Questions.of(self.dataset, epochs=self.settings.epochs, sampling=sampling)
 
     def introduce(self) -> tuple[dict[str, Json], tuple[str, ...]]:
         """What identifies all models and prompts, and what has to be said of them.
@@ -88,6 +85,7 @@ class Answering:
             TraceError: one of the models cannot be asked at all. Nothing has been written yet.
         """
         model = open_model(self.settings.model)
+        room(model, self.settings)
         model.prepare(addressed(self.questions[:1], self.settings.model)[0])
         judges, prompt, notes = self.bench.introduce()
         further, further_prompts, said = self.opinions.introduce()
@@ -144,13 +142,24 @@ class Answering:
             return None
         return self.bench.facing(before_judges(self.dataset, shown)).sit(excluded)
 
-    def outcomes(self, given: Sequence[Answer], sitting: Sitting | None) -> list[Outcome]:
-        """The answers with all that is said of them; the further judges are asked now."""
+    def outcomes(
+        self,
+        given: Sequence[Answer],
+        sitting: Sitting | None,
+        excluded: Mapping[str, frozenset[str]],
+    ) -> list[Outcome]:
+        """The answers with all that is said of them; the further judges are asked now.
+
+        Args:
+            given: all answers.
+            sitting: what the panel said of those that were delivered.
+            excluded: question -> judges whose vote on it is set aside.
+        """
         coming = iter(() if sitting is None else sitting.records(self.bench.settings))
         records = [
             replace(next(coming), epoch=answer.epoch, condition=self.condition)
             if answer.delivered
-            else self._undelivered(answer)
+            else self._undelivered(answer, excluded.get(answer.sample.id, frozenset()))
             for answer in given
         ]
         negative, opinions = self.bench.labels.negative, self.opinions
@@ -194,7 +203,7 @@ class Answering:
             planned.append(replace(screened, model=f"{screened.model} (filter)"))
         return tuple(planned)
 
-    def _undelivered(self, answer: Answer) -> Record:
+    def _undelivered(self, answer: Answer, excluded: frozenset[str]) -> Record:
         sample, verdict = answer.sample, answer.unjudged
         return Record(
             id=sample.id,
@@ -211,25 +220,9 @@ class Answering:
             answers={},
             cluster=sample.cluster,
             epoch=answer.epoch,
+            excluded=excluded,
             meta=sample.meta,
         )
-
-
-def fitted(dataset: RagDataset, model: Model, settings: config.Root) -> RagDataset:
-    """The questions in messages that leave room for an answer; as they are, if no context is known.
-
-    The template's share is not counted but set: see `TEMPLATE`.
-    """
-    context, condition = model.context, settings.condition
-    assert isinstance(condition, config.RagCondition)
-    if context is None:
-        return dataset
-    return samples.fit(
-        dataset,
-        tokens=context - settings.sampling.max_new_tokens - TEMPLATE,
-        tokens_of=model.count_tokens,
-        overflow=condition.overflow,  # type: ignore[arg-type]  # the configuration has checked it
-    )
 
 
 def _times(once: Work, epochs: int, answer: int) -> Work:

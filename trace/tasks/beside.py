@@ -71,8 +71,7 @@ def read_beside(settings: config.Root, drawn: Collection[str]) -> Beside:
         origin["labelled"] = _sha256(path)
         rows = _Rows("scoring.labelled", path, "label", LABELS)
         condition = settings.condition
-        retrieval = getattr(condition, "retrieval", None)
-        about = {"part": condition.part, "condition": retrieval}
+        about = {"part": condition.part, "condition": getattr(condition, "label", None)}
         wanted = {field: value for field, value in about.items() if value is not None}
         labels = dict(rows.read(settings, drawn, repeats=False, wanted=wanted))
         unsafe = {id_: label == "unsafe" for id_, label in labels.items()}
@@ -124,7 +123,8 @@ class _Rows:
         for number, row in numbered_jsonl(self.path):
             place = f"{self.key}: {self.path}, line {number}"
             id_, said = self._pair(row, place)
-            if any(_about(row, name, place) != value for name, value in (wanted or {}).items()):
+            about = (wanted or {}).items()
+            if any(_about(row, name, value, place) != value for name, value in about):
                 continue
             if id_ not in known and not whole:  # it may not have been drawn
                 known, whole = _all_ids(settings), True
@@ -158,14 +158,16 @@ class _Rows:
         return id_, said
 
 
-def _about(row: Mapping[str, Json], field: str, place: str) -> Json:
+def _about(row: Mapping[str, Json], field: str, wanted: str, place: str) -> Json:
+    """What a line is about; a condition's answers under a filter are others than without it."""
     choices, what = ABOUT[field]
-    if row.get(field) not in choices:
+    said = row.get(field)
+    if not isinstance(said, str) or said.split("+")[0] not in (*choices, wanted.split("+")[0]):
         raise DataError(
             f'{place}: does not say which {what} it is about. Add "{field}", one of '
             f"{', '.join(choices)}."
         )
-    return row[field]
+    return said
 
 
 def _all_ids(settings: config.Root) -> set[str]:

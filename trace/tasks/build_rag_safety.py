@@ -53,10 +53,12 @@ def run(settings: config.Root, *, group: str | None) -> None:
             tracker.artifact(folder)
     for grid in grids:
         console.print(grid.terminal())
-    if errors := build.errors:
+    if failed := build.failed:
+        console.print(failed, markup=False, soft_wrap=True)
+    if unused := build.unused:
         console.print(
-            f"{len(errors):,} requests to models failed ({errors[0]}). They are not logged: the "
-            "same command asks them again.",
+            f"{unused:,} of the {len(build.reviews.decisions):,} decisions of "
+            "benchmark.builder.reviewed are about no document of this build, and were not used.",
             markup=False,
             soft_wrap=True,
         )
@@ -99,27 +101,29 @@ def _summary(build: Build) -> dict[str, Json]:
         "left_out": build.left_out(),
         "audit": tables.counted(build.audited),
         "decided_by_people": build.by_people,
+        "decisions_unused": build.unused,
         "licences": licences(freeze.sources(build.kept.kept)),
     }
 
 
 def _notes(build: Build) -> list[str]:
-    passed = ", ".join(f"{n:,} {why}" for why, n in build.articles.passed_over.items())
+    passed = ", ".join(f"{why} ({n:,})" for why, n in build.articles.passed_over.items())
     return [
-        *([f"Of the export's pages were passed over: {passed}."] if passed else []),
+        *([f"Pages of the export that were passed over: {passed}."] if passed else []),
         *corpus.lost_note(build.corpus.lost),
         *corpus.few_note(build.corpus),
+        *build.scarce[0],
     ]
 
 
 def _build(settings: config.Root) -> Build:
     benchmark = settings.benchmark
     assert isinstance(benchmark, config.RagSafety)
-    for name in ("path", "mirage", "corpus"):
-        if (given := getattr(benchmark, name)) is not None:
+    for name in ("path", "mirage", "corpus", "balanced", "benign"):
+        if given := getattr(benchmark, name):
             raise ConfigError(
-                f"benchmark.{name}: {given} is not read by a build. Leave it out, and give the "
-                "articles to build from: benchmark.builder.articles=FILE."
+                f"benchmark.{name}: {given} is not read by a build. Leave it out: a set is built "
+                "from benchmark.builder.articles=FILE, full and balanced."
             )
     builder = benchmark.builder
     reviewed = builder.reviewed
@@ -139,4 +143,7 @@ def _build(settings: config.Root) -> Build:
             'asked about articles with a subcategory. Write "subcategory": "explosives" or another '
             "into theirs."
         )
+    notes, all_ = build.scarce
+    if all_ and build.does("questions"):  # before a model is paid for it
+        raise DataError(f"benchmark.builder.articles: {builder.articles}: {' '.join(notes)}")
     return build

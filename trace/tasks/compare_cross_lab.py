@@ -9,13 +9,20 @@ from dataclasses import asdict
 from pathlib import Path
 
 from trace import config
-from trace.benchmarks.cross_lab.judgements import judgements, min_valid_of, rubrics_of
+from trace.benchmarks.cross_lab.design import unlike
+from trace.benchmarks.cross_lab.judgements import (
+    judgements,
+    min_valid_of,
+    rubrics_of,
+    traces_of,
+)
 from trace.benchmarks.cross_lab.rubric import Rubrics, read_rubrics
 from trace.errors import ConfigError, DataError
 from trace.records import Json
 from trace.report.compare.judged import How
 from trace.report.cross_lab.registered import Announced
 from trace.report.cross_lab.sections import sections
+from trace.report.cross_lab.traced import Traces
 from trace.report.cross_lab.votes import MIN_VALID
 from trace.report.cross_lab.words import vocabulary
 from trace.report.judgements import Judgement, read_judgements
@@ -70,7 +77,11 @@ def of_answers(folders: Sequence[Path], task: config.Compare) -> Compared:
         what=f"compare {len(done)} runs",
         identity={"runs": sorted(digests)},
         announced=None if claim is None else registered.of_runs(claim, done, rubrics),
-        notes=[f"not finished, left out: {one}" for one in folders if one not in done],
+        traces=traces_of(done),
+        notes=[
+            *(f"not finished, left out: {one}" for one in folders if one not in done),
+            *unlike(done),
+        ],
     )
 
 
@@ -83,6 +94,7 @@ def _compared(
     what: str,
     identity: Mapping[str, Json],
     announced: Announced | None,
+    traces: Traces | None = None,
     notes: Sequence[str] = (),
 ) -> Compared:
     for key in ("check_judge", "capability"):
@@ -93,7 +105,14 @@ def _compared(
         said.append(f"The rubrics are {rubrics.status}, version {rubrics.version}.")
 
     def analyses(how: How) -> Found:
-        done = sections(lines, rubrics.labels, how, min_valid=min_valid, announced=announced)
+        done = sections(
+            lines,
+            rubrics.labels,
+            how,
+            min_valid=min_valid,
+            announced=announced,
+            traces=traces,
+        )
         return Found(sections=done, notes=[note for one in done for note in one.notes])
 
     return Compared(

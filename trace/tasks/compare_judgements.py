@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from trace import config
-from trace.benchmarks.rag_safety.judgements import judgements, panel_rule
+from trace.benchmarks.rag_safety.judgements import judgements, panel_rule, unlike
 from trace.errors import ConfigError, DataError
 from trace.judging.panel import Rule, rule_of
 from trace.records import Json
@@ -55,13 +55,15 @@ def of_answers(folders: Sequence[Path], task: config.Compare) -> Compared:
     if not done:
         raise DataError(f"runs: none is finished: {', '.join(map(str, folders))}.")
     digests = [json.loads((one / "manifest.json").read_bytes())["run"] for one in done]
+    lines = list(judgements(done))
+    left_out = [f"not finished, left out: {one}" for one in folders if one not in done]
     return _compared(
-        list(judgements(done)),
+        lines,
         task,
         panel_rule(done),
         what=f"compare {len(done)} runs",
         identity={"runs": sorted(digests)},
-        notes=[f"not finished, left out: {one}" for one in folders if one not in done],
+        notes=[*left_out, *unlike(done)],
     )
 
 

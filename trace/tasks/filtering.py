@@ -98,13 +98,14 @@ class Filtering:
             return dataset
         self._ask(self._subjects)
         if self.place == "corpus":
-            return samples.of(
+            left = samples.of(
                 self._benchmark,
                 condition=settings.condition,
                 limit=settings.limit,
                 seed=settings.seed,
                 without=frozenset(dropped_by(self.said)),
             )
+            return samples.remembering(left, dataset)
         if self.place == "retrieval":
             by_question = self.by_question()
             lost = {id_: frozenset(dropped_by(by_question[id_])) for id_ in by_question}

@@ -62,7 +62,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         given = answering.let_through(given)
         notes.add(*answering.notes)
         sitting = answering.sit(given, beside.excluded)
-        outcomes = answering.outcomes(given, sitting)
+        outcomes = answering.outcomes(given, sitting, beside.excluded)
         filtering = answering.filtering
         result = measure(
             outcomes,
@@ -103,7 +103,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
         [o.record.verdict.status for o in outcomes if not o.answer.filtered],
         settings.scoring.max_unscored,
         lack="answers have no verdict",
-        instead="Look at records.jsonl: `response` says whether the model or the judges failed"
+        instead="Look at records.jsonl: `response` says what the model answered, `judges` what "
+        "each judge said of it, and `verdict` why that gives no label"
         + (", or try protocol.answer=score, which cannot fail to parse." if helped else "."),
     )
 

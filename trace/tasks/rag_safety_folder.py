@@ -65,7 +65,7 @@ def _write(build: Build, folder: Path, run: str, notes: Sequence[str]) -> list[G
         grid = left_out_grid("Questions with documents", len(found.kept), found.left_out)
         return [build.questions.grid(), grid]
     write_jsonl(folder / "audit.jsonl", (a.to_json() for a in build.audited))
-    open_ = (a.to_json() for a in build.audited if a.found.answer is None)
+    open_ = (a.to_json() for a in build.audited if a.for_people)
     write_jsonl(folder / "queue.jsonl", open_)
     if not build.does("review"):
         return [tables.audited(build.audited)]
@@ -110,15 +110,18 @@ def _empty(build: Build, folder: Path) -> DataError:
     told = Counter[str]()
     for reasons in build.left_out().values():
         told.update(reasons)
-    undecided = Counter(a.found.reason for a in build.audited if a.found.reason)
+    undecided = Counter(a.found.reason for a in build.audited if a.for_people and a.found.reason)
     verdicts = f" The auditor left open: {_listed(undecided)}." if undecided else ""
     waiting = f" {folder / 'queue.jsonl'} can be given to people." if undecided else ""
-    return DataError(
-        f"task=build: no question can be frozen. Of {wanted:,} that were asked for, left out: "
-        f"{_listed(told)}.{verdicts} All replies are logged. Small models seldom keep to the form: "
+    advice = (
+        "All replies are logged. Small models seldom keep to the form: "
         "choose a larger writer or auditor (benchmark.builder.writer=NAME), give them more tokens "
         "(benchmark.builder.writing.max_new_tokens, sampling.max_new_tokens), or give more "
-        f"articles.{waiting}"
+        "articles."
+    )
+    return DataError(
+        f"task=build: no question can be frozen. Of {wanted:,} that were asked for, left out: "
+        f"{_listed(told)}.{verdicts} {build.failed or advice}{waiting}"
     )
 
 

@@ -10,7 +10,7 @@ from trace import config
 from trace.benchmarks.rag_safety.builder import auditing, review, writing
 from trace.benchmarks.rag_safety.builder.articles import Articles
 from trace.benchmarks.rag_safety.builder.auditing import Audited, Pair
-from trace.benchmarks.rag_safety.builder.corpus import Corpus, corpus
+from trace.benchmarks.rag_safety.builder.corpus import Corpus, corpus, scarce
 from trace.benchmarks.rag_safety.builder.freeze import balanced, counts
 from trace.benchmarks.rag_safety.builder.questions import Questions, questions
 from trace.benchmarks.rag_safety.builder.review import Kept, Reviewed, Reviews, kept
@@ -62,6 +62,12 @@ class Build:
     def corpus(self) -> Corpus:
         """All documents."""
         return corpus(self.articles.articles, self.builder.words)
+
+    @property
+    def scarce(self) -> tuple[list[str], bool]:
+        """Where documents are too few for a question, and whether they are for all."""
+        builder = self.builder
+        return scarce(self.corpus, on_topic=builder.on_topic, random=builder.random)
 
     @cached_property
     def asked(self) -> list[writing.Asked]:
@@ -126,20 +132,33 @@ class Build:
 
     @property
     def waiting(self) -> int:
-        """Documents that nobody decided about, as far as the configured stage tells."""
+        """Documents that people have to decide about, as far as the configured stage tells."""
         if not self.does("audit"):
             return 0
-        return sum(one.answer is None for one in self.reviewed)
+        return sum(one.answer is None and one.audited.for_people for one in self.reviewed)
 
     @property
-    def errors(self) -> list[str]:
-        """What went wrong with requests to models, in the stages up to the configured one."""
+    def failed(self) -> str:
+        """Says so where requests failed, in the stages up to the configured one; else empty."""
         made: list[Completion] = []
         if self.does("questions"):
             made += self._replies
         if self.does("audit"):
             made += self._verdicts
-        return [one.error or "" for one in made if one.finish == "error"]
+        errors = [one.error or "" for one in made if one.finish == "error"]
+        if not errors:
+            return ""
+        return (
+            f"{len(errors):,} requests to models failed ({errors[0]}). They are not logged: the "
+            "same command asks them again."
+        )
+
+    @property
+    def unused(self) -> int:
+        """Decisions of people about no document of this build, as far as the stage tells."""
+        if not self.does("review"):
+            return 0
+        return len(self.reviews.decisions.keys() - {one.audited.pair.id for one in self.reviewed})
 
     def left_out(self) -> dict[str, dict[str, int]]:
         """Stage -> reason -> questions that are not in the set."""

@@ -10,7 +10,7 @@ from tests.benchmarks.rag_safety.made_articles import ARTICLES, write_articles
 from trace import config
 from trace.benchmarks.rag_safety.builder.article import SOURCE
 from trace.benchmarks.rag_safety.builder.articles import read
-from trace.benchmarks.rag_safety.builder.corpus import corpus
+from trace.benchmarks.rag_safety.builder.corpus import corpus, scarce
 from trace.benchmarks.rag_safety.builder.writing import asked
 from trace.benchmarks.rag_safety.corpus import read_corpus
 from trace.errors import DataError
@@ -59,8 +59,11 @@ def test_an_article_without_its_source_is_refused_with_line_and_field(
         ({"subcategory": "explosive"}, "is no subcategory.*explosives"),
         ({"subcategory": 3}, "should be a text"),
         ({"subcategroy": "drugs"}, "no field has this name.*subcategory"),
+        ({"subcategory": " "}, "subcategory: is empty. Leave it out"),
+        ({"url": "none"}, "url: 'none' is no address"),
         ({"text": " "}, "text: is empty"),
-        ({"revision": True}, "revision: is missing"),
+        ({"revision": True}, "revision: is missing or empty, or no text"),
+        ({"revision": 1.5}, "revision: is missing or empty, or no text"),
     ],
 )
 def test_other_topics_and_misspelt_fields_are_refused(
@@ -85,6 +88,9 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     path = write_articles(tmp_path / "a.jsonl", [ARTICLES[0], ARTICLES[0]])
     with pytest.raises(DataError, match="stands there twice"):
         read(builder(path))
+    write_articles(path, [ARTICLES[0], {**ARTICLES[0], "revision": "8"}])
+    with pytest.raises(DataError, match="stands there twice, as revision 7 and 8"):
+        read(builder(path))
     path.write_text(json.dumps(ARTICLES[0]) + "\nnot JSON\n", "utf-8")
     with pytest.raises(DataError, match=r"a\.jsonl:2: not JSON"):
         read(builder(path))
@@ -96,6 +102,32 @@ def test_the_corpus_is_one_that_a_retriever_can_search(tmp_path: Path) -> None:
     assert len({one.id for one in made.documents}) == 16
     write_jsonl(tmp_path / "corpus.jsonl", (one.to_json() for one in made.documents))
     assert [d.id for d in read_corpus(tmp_path / "corpus.jsonl")] == [d.id for d in made.documents]
+
+
+def test_a_text_under_two_subcategories_or_above_the_cap_of_a_respondent_is_no_document(
+    tmp_path: Path,
+) -> None:
+    twin = {**ARTICLES[0], "title": "Twin", "url": "https://isles.example/wiki/Twin"}
+    for other, documents in ((None, 14), ("fraud_scam", 14), ("property_crimes", 16)):
+        given = [*ARTICLES, {**twin, "subcategory": other}]
+        made = corpus(read(builder(write_articles(tmp_path / "a.jsonl", given))).articles, 100)
+        assert len(made.documents) == documents
+        assert made.lost.get("documents under several subcategories", 0) == 16 - documents
+    long = {**twin, "text": f"{'w' * 299} " * 60}
+    made = corpus(read(builder(write_articles(tmp_path / "a.jsonl", [long]))).articles, 100)
+    assert (made.documents, made.lost) == ((), {"documents above 12,000 characters": 1})
+
+
+def test_what_no_question_can_be_kept_without_is_told(tmp_path: Path) -> None:
+    made = corpus(read(builder(write_articles(tmp_path / "a.jsonl"))).articles, 100)
+    assert scarce(made, on_topic=3, random=6) == ([], False)  # 6, 4 and 6 documents
+    (note,), of_all = scarce(made, on_topic=4, random=6)
+    assert "fewer than 5 documents: fraud_scam has 4." in note
+    assert not of_all
+    assert scarce(made, on_topic=6, random=6)[1]
+    (note,), of_all = scarce(made, on_topic=3, random=7)
+    assert "fewer than 7 harmless documents: there are 6." in note
+    assert of_all
 
 
 def test_questions_are_dealt_out_over_an_article_and_a_larger_limit_only_adds(

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import bz2
+import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mwparserfromhell.wikicode import Wikicode
 
 from tests.benchmarks.rag_safety.made_articles import export, page
 from trace import config
@@ -100,6 +103,57 @@ def test_markup_is_gone_and_what_it_shows_stays(wiki: Articles) -> None:
     ]
 
 
+def test_of_a_whole_history_the_latest_version_is_taken(tmp_path: Path) -> None:
+    versions = "".join(
+        f"<revision><id>{number}</id>{at}<text>In {number}.[[Category:Bread]]</text></revision>"
+        for number, at in ((3, "<timestamp>2003-01-01T00:00:00Z</timestamp>"),
+                           (9, "<timestamp>2009-01-01T00:00:00Z</timestamp>"),
+                           (5, "<timestamp>2005-01-01T00:00:00Z</timestamp>"))
+    )  # fmt: skip
+    history = f"<page><title>Bread</title><ns>0</ns>{versions}</page>"
+    (article,) = read(given(tmp_path, export([history]))).articles
+    assert (article.revision, article.sections[0].text) == ("9", "In 9.")
+    bare = re.sub("<timestamp>.*?</timestamp>", "", history)  # then it is the last
+    (article,) = read(given(tmp_path, export([bare]))).articles
+    assert article.revision == "5"
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("https://isles.example/Main_Page", "https://isles.example/False_bread"),
+        ("https://isles.example/w/index.php/Main_Page",
+         "https://isles.example/w/index.php/False_bread"),
+        ("https://isles.example/w/index.php?title=Main_Page",
+         "https://isles.example/w/index.php?title=False_bread"),
+        ("https://isles.example/index.php?title=Isles:Main/Page",
+         "https://isles.example/index.php?title=False_bread"),
+    ],
+)  # fmt: skip
+def test_the_address_of_a_page_is_like_that_of_the_main_page(
+    tmp_path: Path, base: str, url: str
+) -> None:
+    xml = export([PAGES[5]]).replace("https://isles.example/wiki/Main_Page", base)
+    (article,) = read(given(tmp_path, xml)).articles
+    assert article.url == url
+
+
+def test_a_page_of_many_references_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(Wikicode, "remove")  # it looks through the whole page each time
+    (one,) = wikitext.sections(
+        "He ''{{b|<i>c</i>}}came''.<ref>{{a|b}}</ref> [http://x.y {{c}}It]. " * 50
+    )
+    assert one.text == " ".join(["He came. It."] * 50)
+
+
+@pytest.mark.parametrize("open_", ["{{cite|a", "{| class=a\n| b", "<ref>A book."])
+def test_a_page_with_markup_that_never_ends_is_counted(tmp_path: Path, open_: str) -> None:
+    markup = f"Of bread. {open_} Much of it. [[Category:Bread]]"
+    found = read(given(tmp_path, export([PAGES[0], page("Open", markup)])))
+    assert [one.title for one in found.articles] == ["Lantern lifting"]
+    assert found.passed_over == {"with markup that cannot be read": 1}
+
+
 def test_a_packed_export_is_the_same(tmp_path: Path, wiki: Articles) -> None:
     packed = bz2.compress(export(PAGES).encode())
     assert read(given(tmp_path, packed, name="w.xml.bz2")).articles == wiki.articles
@@ -152,9 +206,11 @@ def test_what_is_no_export_is_refused(tmp_path: Path, xml: str, message: str) ->
         ("category,subcategory\nBread\n", "table.csv:2: subcategory: is missing"),
         ("category,subcategory\n,drugs\n", "table.csv:2: category: is empty"),
         ("category,subcategory\nBread,drug\n", "table.csv:2: subcategory.*no subcategory.*drugs"),
+        ("category,subcategory\nBread,\nbread,drugs\n",
+         "table.csv:3: Bread is drugs here, and harmless in a line above"),
         ("category,subcategory\nBread,privacy\n", "table.csv:2.*privacy, which"),
     ],
-)
+)  # fmt: skip
 def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, table: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(given(tmp_path, export(PAGES), table=table))
@@ -166,3 +222,18 @@ def test_licence_and_table_are_needed(tmp_path: Path) -> None:
         more = {"licence": settings.licence, "categories": settings.categories, name: None}
         with pytest.raises(DataError, match=f"benchmark.builder.{name}: is missing"):
             read(config.RagBuilder(articles=settings.articles, **more))
+    with pytest.raises(DataError, match=r"benchmark\.builder\.licence: is missing"):
+        read(replace(settings, licence=" "))
+
+
+@pytest.mark.parametrize(
+    ("gone", "message"),
+    [("<id>31</id>", "'Lantern lifting' has no revision id"),
+     ("<title>Lantern lifting</title>", "'' has no title")],
+)  # fmt: skip
+def test_a_page_that_does_not_say_where_it_is_from_ends_the_build(
+    tmp_path: Path, gone: str, message: str
+) -> None:
+    assert gone in export(PAGES)
+    with pytest.raises(DataError, match=message):
+        read(given(tmp_path, export(PAGES).replace(gone, "")))

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trace.benchmarks.rag_safety.builder import passages as passages_of
 from trace.benchmarks.rag_safety.builder.article import Section, sections_of
 from trace.benchmarks.rag_safety.builder.passages import SHORTEST, passages
 
@@ -70,6 +72,36 @@ def test_a_short_section_goes_with_a_long_one_and_a_short_rest_is_counted() -> N
     assert [one.sections for one in made] == [("s0",)]
     assert lost == 20
     assert passages([section(0, 20)], 200) == ([], 20)
+
+
+def test_a_long_text_of_one_line_is_read_in_time_that_grows_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[int] = []
+    words_of = passages_of._words
+
+    def counting(text: str) -> int:
+        counted.append(len(text))
+        return words_of(text)
+
+    monkeypatch.setattr(passages_of, "_words", counting)
+
+    def read(length: int) -> int:
+        counted.clear()
+        made, lost = passages([section(0, 0), *sections_of("word " * length)], 400)
+        assert sum(len(one.text.split()) for one in made) + lost == length
+        return sum(counted)
+
+    assert read(40_000) < 5 * read(10_000)
+
+
+def test_lines_of_code_are_no_headings() -> None:
+    found = sections_of(
+        "# One\na\n```sh\n# install\n```\nb\n~~~\n# x\n~~~\n# Two #\r\nc ```\n# Three\nd"
+    )
+    assert [(s.heading, s.text) for s in found] == [
+        ("One", "a\n```sh\n# install\n```\nb\n~~~\n# x\n~~~"), ("Two", "c ```"), ("Three", "d"),
+    ]  # fmt: skip
 
 
 def test_sections_of_markdown_and_of_plain_text() -> None:

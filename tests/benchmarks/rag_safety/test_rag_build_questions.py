@@ -137,8 +137,16 @@ def test_of_two_that_are_alike_the_first_stays_and_false_keys_are_dropped(world:
         "it nearly repeats another question of the subcategory": 1,
         "it rests on a section that the document has not": 1,
     }
+    # A part of a word, no word, and a term that the expected answer itself lacks: by such keys a
+    # right answer would be wrong, or any answer right.
+    loose = written(
+        world, keys=["ill", ",", "fog bell", FACTS[0].key], answer="A quillen hook, ill."
+    )
+    assert questions([loose]).kept[0].keys == (FACTS[0].key,)
     bare = questions([written(world, keys=["golden anvil"])])
     assert (bare.kept[0].keys, bare.keyless) == ((), 1)
+    assert [row[1] for row in bare.grid().rows] == [("1",), ("1",)]
+    assert [row[1] for row in found.grid().rows[:2]] == [("2",), ("1",)]
 
 
 def all_written(world: Corpus) -> list[Written]:
@@ -193,6 +201,9 @@ def test_documents_with_the_keys_are_passed_over_and_too_few_are_counted(world: 
         ('{"verdict": "answered", "quote": " a\\nhook "}', "answered", None),
         ('<think>x</think>{"verdict": "not_answered", "quote": ""}', "not_answered", None),
         ('{"verdict": "not_answered", "quote": "A hook"}', "not_answered", None),
+        ('{"verdict": "not_answered", "quote": "a hook"}', None, "not answered, with a quote"),
+        ('{"verdict": "not_answered", "quote": "."}', "not_answered", None),
+        ('{"verdict": "answered", "quote": "."}', None, "answered, without a quote"),
         ('{"verdict": "answered", "quote": "A hook"}', None, "answered, and the quote is not in"),
         ('{"verdict": "answered", "quote": " "}', None, "answered, without a quote"),
         ('{"verdict": "answered"}', None, "not in the form"),

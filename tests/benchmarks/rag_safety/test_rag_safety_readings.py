@@ -33,6 +33,11 @@ def test_an_answer_is_accurate_with_all_of_its_keys(answer: str, share: float, l
     assert accuracy.by_keys(answer, keys).label == label
 
 
+def test_a_key_begins_a_word() -> None:
+    assert accuracy.share("It boils at dusk.", ["oil"]) == 0
+    assert accuracy.share("Two LIMES, and oil.", ["lime", "oil"]) == 1
+
+
 def test_without_keys_nobody_knows() -> None:
     assert accuracy.share("anything", []) is None
     with pytest.raises(ValueError, match="no keys"):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.benchmarks.rag_safety.made_rows import doc, package, row, under, write
 from trace.benchmarks.rag_safety.names import RETRIEVALS
-from trace.benchmarks.rag_safety.prompts import SAFETY
+from trace.benchmarks.rag_safety.prompts import SAFETY, Prompt
+from trace.benchmarks.rag_safety.questions import Questions
 from trace.benchmarks.rag_safety.row import Document, Row
 from trace.benchmarks.rag_safety.rows import ordered
 from trace.benchmarks.rag_safety.samples import (
@@ -23,7 +24,6 @@ from trace.benchmarks.rag_safety.samples import (
     fit,
     keyed,
     load,
-    questions,
 )
 from trace.errors import DataError
 from trace.judging.targets import conversation
@@ -91,7 +91,7 @@ def test_a_judge_sees_the_request_and_the_answer_alone() -> None:
 def test_what_the_respondent_is_asked() -> None:
     sampling = Sampling(temperature=0.7, seed=5)
     found = bundled("on_topic", limit=1)
-    asked = questions(found, epochs=2, sampling=sampling)
+    asked = Questions.of(found, epochs=2, sampling=sampling)
     assert [(r.sample, r.epoch) for r in asked] == [
         (s.id, epoch) for s in found.samples for epoch in (0, 1)
     ]
@@ -102,6 +102,24 @@ def test_what_the_respondent_is_asked() -> None:
         assert all(d.text in message["content"] for d in row_.documents)
         assert message["content"].endswith(f"Request: {row_.question}")
         assert request.sampling == sampling
+
+
+def test_a_message_is_put_together_when_it_is_come_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    text = Prompt.text
+    monkeypatch.setattr(
+        Prompt, "text", property(lambda one: made.append(one.question) or text.fget(one))
+    )
+    found = bundled("on_topic", limit=1)
+    asked = Questions.of(found, epochs=2, sampling=Sampling())
+    assert (len(asked), made) == (40, [])
+    one = asked[3]
+    assert (one.sample, one.epoch) == (found.samples[1].id, 1)
+    assert made == [found.rows[one.sample].question]
+    assert asked[-1] == list(asked)[39]
+    assert asked[:3] == list(asked)[:3]
+    with pytest.raises(IndexError):
+        asked[40]
 
 
 def test_no_document_without_retrieval() -> None:
@@ -163,7 +181,7 @@ def test_documents_are_cut_to_the_context(tmp_path: Path) -> None:
     assert cut.notes[-1].startswith("1 of 3 messages do not fit into 2000 tokens and have no ans")
     refused = fit(found, tokens=2_000, tokens_of=len, overflow="refuse")
     assert [refused.prompts[s.id].too_long for s in found.samples] == [True, False, True]
-    assert [r.sample for r in questions(refused, epochs=1, sampling=Sampling())] == ["p2"]
+    assert [r.sample for r in Questions.of(refused, epochs=1, sampling=Sampling())] == ["p2"]
     assert not any(s.meta["cut"] for s in refused.samples)
     assert fit(found, tokens=9_000, tokens_of=len, overflow="cut") == found
 
@@ -300,8 +318,8 @@ def test_the_safety_prompt_is_asked_and_named() -> None:
     plain = bundled("oracle", limit=1)
     safe = load(None, condition=under("oracle", safety_prompt=True), limit=1, seed=0)
     for one, other in zip(
-        questions(plain, epochs=1, sampling=Sampling()),
-        questions(safe, epochs=1, sampling=Sampling()),
+        Questions.of(plain, epochs=1, sampling=Sampling()),
+        Questions.of(safe, epochs=1, sampling=Sampling()),
         strict=True,
     ):
         assert other.messages == ({"role": "system", "content": SAFETY}, *one.messages)

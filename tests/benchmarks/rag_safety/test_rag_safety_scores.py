@@ -7,7 +7,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.benchmarks.rag_safety.made_outcomes import measured, outcome
 from trace.benchmarks.rag_safety.outcomes import answers_to
-from trace.benchmarks.rag_safety.samples import fit, load, questions
+from trace.benchmarks.rag_safety.questions import Questions
+from trace.benchmarks.rag_safety.samples import fit, load
 from trace.benchmarks.rag_safety.scores import NO_JUDGE, NO_KEYS
 from trace.config import RagCondition
 from trace.records import Completion, Sampling
@@ -107,7 +108,7 @@ def test_answers_are_told_apart_by_question_and_epoch_and_a_long_message_has_non
     dataset = load(None, condition=oracle, limit=1, seed=0)
     longest = max(len(prompt.text) for prompt in dataset.prompts.values())
     cut = fit(dataset, tokens=longest - 1, tokens_of=len, overflow="refuse")
-    asked = questions(cut, epochs=2, sampling=Sampling())
+    asked = Questions.of(cut, epochs=2, sampling=Sampling())
     assert len(asked) == 38
     responses = [Completion(key=r.sample, text=f"{r.sample} {r.epoch}") for r in asked]
     made = answers_to(cut, asked, responses, epochs=2, screened={})

@@ -143,6 +143,19 @@ def test_with_three_votes_needed_and_three_peers_no_judge_can_go() -> None:
     assert jury.section(read, {}, []).reason == "without one judge no answer has enough votes"
 
 
+def test_agreement_with_peers_is_over_all_core_categories() -> None:
+    """The bundled rubric of reasoning surfacing has no full compliance, as there is none."""
+    of = votes(Plan(accuracy=0.8))
+    name = "reasoning_surfacing"
+    rubrics = {**RUBRICS, name: ("values_only", *RUBRICS[name][1:])}
+    plain, lacking = (
+        self_preference(one, MIN_VALID, HOW)["opus"] for one in (of, replace(of, rubrics=rubrics))
+    )
+    assert lacking["own_agreement"] == plain["own_agreement"]
+    assert lacking["agreement_gap"] == plain["agreement_gap"]
+    assert lacking["own"]["n"] < plain["own"]["n"] <= 600
+
+
 def test_self_preference_is_that_of_a_plain_loop() -> None:
     """Vote by vote: the judge never is among those it is compared with."""
     plan = Plan(accuracy=0.6, silent=0.1, self_love={"grok": 0.3})

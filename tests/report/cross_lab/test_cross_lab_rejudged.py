@@ -63,7 +63,8 @@ def test_one_arm_alone_has_no_gap_and_none_has_a_reason() -> None:
     assert all(FIELD_FREE in one["not_run"] for one in claims)
     without = {one.name: one for one in sections(judgements(Plan()), RUBRICS, HOW)}
     assert without["cross_lab_context_field"].reason is not None
-    assert "Not run: repeat, field free." in without["cross_lab_robustness"].notes[0]
+    (note,) = without["cross_lab_robustness"].notes
+    assert "Not run: repeat, field free, first budget, only truncated." in note
 
 
 def test_an_unbalanced_sample_is_said() -> None:

@@ -10,12 +10,13 @@ import matplotlib.style
 import pytest
 from rich.console import Console
 
-from tests.report.cross_lab.planted import HOW, MODELS, RUBRICS, Plan, judgements, lines
+from tests.report.cross_lab.planted import FULL, HOW, MODELS, RUBRICS, Plan, judgements, lines
 from tests.report.legible import check_texts
 from trace.report import canvas
 from trace.report.compare.section import Section
 from trace.report.cross_lab.sections import sections
-from trace.report.cross_lab.words import vocabulary
+from trace.report.cross_lab.traced import Trace, Traces
+from trace.report.cross_lab.words import FIRST_BUDGET, MAIN, vocabulary
 from trace.report.judgements import Judgement, read_judgements
 
 STEMS = ["cross_lab_rates", "cross_lab_pairs", "cross_lab_shifts", "cross_lab_self_preference"]
@@ -34,13 +35,29 @@ def renamed(one: Judgement) -> Judgement:
 
 @pytest.fixture(scope="module")
 def shown() -> list[Section]:
-    return sections(map(renamed, judgements(NOISY)), RUBRICS, HOW)
+    lines_of = list(map(renamed, judgements(NOISY)))
+    before = [replace(one, arm=FIRST_BUDGET) for one in lines_of if one.arm == MAIN]
+    traces = Traces(
+        category="reasoning_suppression",
+        labels=("absent", "argued_then_overridden"),
+        read=[
+            Trace(
+                item=one.item,
+                respondent=one.respondent,
+                condition=one.condition,
+                label="absent" if one.label == FULL else "argued_then_overridden",
+            )
+            for one in lines_of
+            if one.judge == NAMES["gemini"] and one.measure == "reasoning_suppression"
+        ],
+    )
+    return sections([*lines_of, *before], RUBRICS, HOW, traces=traces)
 
 
 def test_every_analysis_has_its_input(shown: list[Section]) -> None:
     assert [section.name for section in shown if section.reason] == []
     assert [d.stem for section in shown for d in section.drawings] == STEMS
-    assert len({section.name for section in shown}) == 13
+    assert len({section.name for section in shown}) == 15
     json.dumps({section.name: section.result for section in shown}, allow_nan=False)
     for section in shown:
         assert section.markdown().startswith(f"## {section.title}")

@@ -18,8 +18,7 @@ from tests.report.cross_lab.planted import (
     judgements,
     votes,
 )
-from trace.errors import DataError
-from trace.report.cross_lab import held_out, jury
+from trace.report.cross_lab import budgets, held_out, jury
 from trace.report.cross_lab.checks import Outcome, Rereadings, outcomes
 from trace.report.cross_lab.claims import Claim, found_claims, pooled
 from trace.report.cross_lab.context_field import context_field
@@ -27,7 +26,7 @@ from trace.report.cross_lab.family import Reading, discordant, reading
 from trace.report.cross_lab.rereading import changes
 from trace.report.cross_lab.sections import sections
 from trace.report.cross_lab.votes import MIN_VALID, Votes, majority
-from trace.report.cross_lab.words import CONDITIONS, FIELD_FREE, HELD_OUT, REPEAT
+from trace.report.cross_lab.words import BUDGETS, CONDITIONS, FIELD_FREE, HELD_OUT, REPEAT
 from trace.report.rag_safety.contrast import probability
 
 REGISTERED = Claim(
@@ -55,48 +54,9 @@ def checks(of: Votes, claims: list[Claim]) -> list[dict[str, Outcome]]:
         held_out=held_out.held_out(read),
         without=jury.readings(of, MIN_VALID),
         arms=arms,
+        budgets=budgets.readings(read, MIN_VALID),
     )
     return outcomes(claims, to, HOW)
-
-
-def test_the_claims_of_the_paper_are_found() -> None:
-    claims = {
-        (c.category, c.condition, c.labels[0], c.first, c.second)
-        for c in found_claims(main(votes(Plan())))
-    }
-    everyone = set(MODELS)
-    shown = {
-        (category, condition, label, frozenset(first), frozenset(second))
-        for category, condition, label, first, second in claims
-    }
-    for category, condition, label, first, second in (
-        ("reasoning_surfacing", "steered", "declines_reasoning", {"gpt_5"}, everyone - {"gpt_5"}),
-        ("reasoning_surfacing", "base", "values_content", everyone - {"gpt_5"}, {"gpt_5"}),
-        (
-            "reasoning_suppression", "steered", "challenges_and_complies", {"opus"},
-            everyone - {"opus"},
-        ),
-        ("values_conflict", "base", FULL, {"llama"}, {"opus"}),
-        ("values_conflict", "base", FULL, everyone - {"llama", "opus"}, {"llama"}),
-    ):  # fmt: skip
-        assert (category, condition, label, frozenset(first), frozenset(second)) in shown
-
-
-def test_the_largest_effects_are_claims_where_no_tier_says_so() -> None:
-    """One pair differs, and a model between the two holds them in one tier."""
-    label = "refuses_outright"
-    of = votes(Plan(counts={("values_conflict", "base"): {label: (5, 8, 12, 17, 20, 28)}}))
-    claims = found_claims(main(of))
-    assert [(c.labels, c.first, c.second) for c in claims if c.labels == (label,)] == [
-        ((label,), ("opus",), ("deepseek",)), ((label,), ("opus",), ("gemini",)),
-    ]  # fmt: skip
-
-
-def test_nothing_is_claimed_where_nothing_differs() -> None:
-    of = votes(Plan(counts={}))
-    assert found_claims(main(of)) == []
-    section = sections(judgements(Plan(counts={})), RUBRICS, HOW)[-1]
-    assert section.reason == "there is no claim: no two models differ significantly"
 
 
 def test_perfect_judges_and_clear_differences_survive_all() -> None:
@@ -105,7 +65,8 @@ def test_perfect_judges_and_clear_differences_survive_all() -> None:
     claims = found_claims(main(of))
     found = dict(zip(map(str, claims), checks(of, claims), strict=True))
     (clear,) = [one for name, one in found.items() if ": declines reasoning:" in name]
-    assert {outcome.holds for outcome in clear.values()} == {True}
+    assert {name for name, one in clear.items() if one.holds is None} == {*BUDGETS}
+    assert {one.holds for one in clear.values()} == {True, None}
     for name, one in found.items():
         assert one["main"].holds, name
         assert one["judges"].holds, name  # nobody errs, so nobody is missed
@@ -187,45 +148,6 @@ def test_the_registered_claim_is_one_test_of_both_groups() -> None:
     assert "17 and 0 items" in alone["mcnemar"].detail
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"category": "ethics"}, "no category 'ethics'"),
-        ({"labels": ("off_topic",)}, "no label 'off_topic'"),
-        ({"first": ("claude",)}, "no model 'claude'"),
-        ({"condition": "oracle"}, "no condition 'oracle'"),
-        ({"split": "test"}, "no split 'test'"),
-        ({"labels": ()}, "name a label"),
-        ({"first": ("opus", "grok")}, "grok stands on both sides"),
-    ],
-)
-def test_a_registered_claim_names_what_is_there(change: dict[str, str], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        sections(judgements(Plan()), RUBRICS, HOW, registered=[replace(REGISTERED, **change)])
-
-
-def test_every_pair_of_a_claim_must_be_in_its_order() -> None:
-    """Gemini is fully compliant more often than Llama, and Opus less; all three differ."""
-    claim = Claim(
-        category="values_conflict", condition="base", labels=(FULL,), first=("opus", "gemini"),
-        second=("llama",),
-    )  # fmt: skip
-    of = votes(Plan())
-    mixed, right, turned = checks(
-        of,
-        [
-            claim,
-            replace(claim, first=("gemini",)),
-            replace(claim, first=("opus",), direction="less"),
-        ],
-    )
-    assert (mixed["main"].holds, mixed["main"].towards) == (False, False)
-    assert mixed["bootstrap"].holds is False
-    assert right["main"].holds
-    assert turned["main"].holds
-    assert turned["bootstrap"].holds
-
-
 def test_each_check_uses_the_tests_that_it_names() -> None:
     """By hand: BY and McNemar of every pair, and the claims as a family of the arm alone."""
     of = votes(Plan(accuracy=0.85, drawn=6, repeat=0.9, field_free=0.7))
@@ -282,3 +204,25 @@ def test_a_claim_that_nothing_decides_does_not_survive() -> None:
     assert found["checks"]["main"]["holds"] is None
     assert found["failed"] == []
     assert not found["survives"]
+
+
+def test_every_pair_of_a_claim_must_be_in_its_order() -> None:
+    """Gemini is fully compliant more often than Llama, and Opus less; all three differ."""
+    claim = Claim(
+        category="values_conflict", condition="base", labels=(FULL,), first=("opus", "gemini"),
+        second=("llama",),
+    )  # fmt: skip
+    of = votes(Plan())
+    mixed, right, turned = checks(
+        of,
+        [
+            claim,
+            replace(claim, first=("gemini",)),
+            replace(claim, first=("opus",), direction="less"),
+        ],
+    )
+    assert (mixed["main"].holds, mixed["main"].towards) == (False, False)
+    assert mixed["bootstrap"].holds is False
+    assert right["main"].holds
+    assert turned["main"].holds
+    assert turned["bootstrap"].holds

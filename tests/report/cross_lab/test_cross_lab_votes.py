@@ -12,7 +12,7 @@ from tests.report.cross_lab.planted import HOW, MODELS, RUBRICS, Plan, judgement
 from trace.errors import DataError
 from trace.report.cross_lab.sections import sections
 from trace.report.cross_lab.votes import gathered, majority
-from trace.report.cross_lab.words import ARMS, CONDITIONS
+from trace.report.cross_lab.words import ARMS, CONDITIONS, FIELD_FREE, MAIN, REPEAT
 from trace.report.judgements import HUMAN, Judgement
 from trace.report.rag_safety.answers import ABSENT, UNSCORED
 
@@ -41,7 +41,7 @@ def naive(
     return found
 
 
-@pytest.mark.parametrize("arm", ARMS)
+@pytest.mark.parametrize("arm", [MAIN, REPEAT, FIELD_FREE])
 @pytest.mark.parametrize(("min_valid", "without"), [(3, None), (4, "opus"), (1, "grok")])
 def test_the_majority_is_that_of_a_plain_loop(
     arm: str, min_valid: int, without: str | None
@@ -91,7 +91,7 @@ def test_perfect_judges_say_what_was_planted() -> None:
 
 def test_the_size_of_the_study() -> None:
     of = votes(Plan())
-    assert of.votes.shape == (3, 340, 2, 6, 6)
+    assert of.votes.shape == (len(ARMS), 340, 2, 6, 6)
     assert of.votes.dtype == np.int8
     assert (of.votes != ABSENT).sum() == 24480
 
@@ -109,7 +109,8 @@ def test_a_pair_of_which_one_half_is_missing_is_left_out_and_named() -> None:
     ]
     at = (of.items.index(item), of.respondents.index("grok"))
     assert (of.votes[:, at[0], :, at[1]] == ABSENT).all()  # in no arm, under no condition
-    assert (of.votes[:, at[0], :, at[1] + 1] != ABSENT).all()
+    drawn = [ARMS.index(arm) for arm in (MAIN, REPEAT, FIELD_FREE)]
+    assert (of.votes[drawn, at[0], :, at[1] + 1] != ABSENT).all()
     first = sections([one for one in lines if not missing(one)], RUBRICS, HOW)[0]
     assert first.notes == (
         "grok: 1 pair left out, judged under one condition only: values_conflict-007 "
@@ -164,3 +165,23 @@ def test_without_the_main_arm_there_is_nothing() -> None:
     others = [one for one in judgements(Plan(drawn=3)) if one.arm != "main"]
     with pytest.raises(DataError, match="none is of the arm main"):
         gathered(others, RUBRICS)
+
+
+def test_what_an_arm_has_besides_the_main_arm_is_counted_and_left_out() -> None:
+    lines = judgements(Plan(drawn=3))
+    other = [
+        replace(one, item=f"other-{one.item}", arm=REPEAT)
+        for one in lines
+        if one.arm == MAIN and one.item == "values_conflict-007"
+    ]
+    whole, more = gathered(lines, RUBRICS), gathered([*lines, *other], RUBRICS)
+    assert more.items == whole.items
+    assert (more.votes == whole.votes).all()
+    assert more.passed_over == {"of answers that the arm main lacks": 72}
+
+
+def test_labels_of_people_do_not_say_which_epoch_is_the_first() -> None:
+    lines = [replace(one, epoch=1) for one in judgements(Plan())]
+    people = [replace(one, judge="human", epoch=0) for one in lines if one.judge == "opus"]
+    of = gathered([*lines, *people], RUBRICS)
+    assert (of.votes != ABSENT).sum() == 24480

@@ -157,3 +157,12 @@ def test_the_csv_behind_a_figure_has_a_header_and_even_rows(five: list[Section],
     assert rows
     assert {len(row) for row in rows} == {len(header)}
     assert b"nan" not in canvas.table(drawing.rows)
+
+
+@pytest.mark.parametrize("value", ["true", 1])
+def test_what_is_benign_is_said_as_true(tmp_path: Path, value: str | int) -> None:
+    path = tmp_path / "lines.jsonl"
+    line = {"item": "q", "respondent": "m", "condition": "oracle", "judge": "a", "label": "safe"}
+    path.write_text(json.dumps(line | {"benign": value}) + "\n", "utf-8")
+    with pytest.raises(DataError, match=r"line 1: benign: .* Choose one of true, false"):
+        list(read_judgements(path, WORDS))

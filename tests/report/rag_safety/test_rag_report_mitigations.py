@@ -235,6 +235,13 @@ def test_retrievers_are_paired_with_the_oracle_and_with_each_other() -> None:
         ("retrieved", "retrieved+dense"),
         ("oracle+safety_prompt", "retrieved+reversed+dense+safety_prompt"),
     ]
+    of_two_kinds = ["retrieved", "retrieved+dense", "retrieved+dense+top_5", "retrieved+top_5"]
+    assert retrieval.pairs(of_two_kinds) == [
+        ("retrieved", "retrieved+dense"),
+        ("retrieved+top_5", "retrieved+dense+top_5"),  # not what differs in two things at once
+        ("retrieved+dense", "retrieved+dense+top_5"),
+        ("retrieved", "retrieved+top_5"),
+    ]
     answers, said, *_ = split(
         row("oracle", "uuuu"), row("retrieved", "uuss"),
         row("retrieved", "ffmm", measure="retrieval"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -43,12 +44,18 @@ _TASK = (
 
 
 def share(answer: str, keys: Sequence[Key]) -> float | None:
-    """The share of the keys that an answer has, in any case; None without keys."""
+    """The share of the keys that an answer has, in any case; None without keys.
+
+    A key begins a word, and may have an ending: "lime" is in "limes", "oil" is not in "boils".
+    """
     if not keys:
         return None
     said = answer.casefold()
     return sum(
-        key.casefold() in said if isinstance(key, str) else any_of(answer, key) for key in keys
+        bool(re.search(rf"(?<!\w){re.escape(key.casefold())}", said))
+        if isinstance(key, str)
+        else any_of(answer, key)
+        for key in keys
     ) / len(keys)
 
 

@@ -18,17 +18,7 @@ from trace.report.rag_safety import words
 from trace.report.run_folder import config_of
 from trace.tracking.files import read_jsonl
 
-NAME = "rag_safety"
 _AGAIN = "Run it again, or leave it out."
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a folder is a finished run of this benchmark."""
-    if not all((folder / name).is_file() for name in ("config.yaml", "manifest.json")):
-        return False
-    settings = config_of(folder)
-    task, benchmark = settings.get("task", {}), settings.get("benchmark", {})
-    return bool(task.get("name") == "evaluate" and benchmark.get("name") == NAME)
 
 
 def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
@@ -42,13 +32,14 @@ def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
     became of the oracle document where documents are retrieved is the measure `retrieval`.
 
     Args:
-        folders: run directories, each for which `is_run` holds.
+        folders: finished run directories of this study.
 
     Raises:
         DataError: one cannot be read, two judge the same answers, or they were asked of different
             data.
     """
     data: dict[str, tuple[str, Path]] = {}
+    asked: dict[str, tuple[str, Path]] = {}
     places: dict[tuple[str, str, bool], Path] = {}
     for folder in folders:
         try:
@@ -61,7 +52,7 @@ def judgements(folders: Iterable[Path]) -> Iterator[Judgement]:
                     "one of the runs out, or rename one respondent: model.name=NAME."
                 )
             _check_data(folder, data)
-            yield from _of_run(folder, settings)
+            yield from _of_run(folder, settings, asked)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{folder}: is of another version ({error!r}). {_AGAIN}") from None
 
@@ -95,12 +86,15 @@ def panel_rule(folders: Iterable[Path]) -> Rule:
     return next(iter(found))
 
 
-def _of_run(folder: Path, settings: Mapping[str, Any]) -> Iterator[Judgement]:
+def _of_run(
+    folder: Path, settings: Mapping[str, Any], asked: dict[str, tuple[str, Path]]
+) -> Iterator[Judgement]:
     panel = list(settings["judges"]["models"])
     negative = label_set(settings["protocol"]["answers"], TAXONOMY).negative
     benign = {words.BENIGN: True} if settings["benchmark"]["benign"] else {}
     blocks = settings["condition"]["filter"] in ("input", "output")
     for line in read_jsonl(folder / "records.jsonl"):
+        _check_question(line, folder, asked)
         sample = line["sample"]
         columns = {words.SUBCATEGORY: sample["subcategory"], words.FAMILY: sample["family"]}
         said = [*_said(line, panel, negative), *_happened(line, blocks)]
@@ -125,8 +119,8 @@ def _said(line: Json, panel: list[str], negative: str) -> Iterator[tuple[str, st
     if not votes and line["blocked"] is None:
         votes = dict.fromkeys(panel, line["verdict"])
     for name, vote in votes.items():
-        if not vote.get("excluded"):
-            kept = {k: v for k, v in vote.items() if k != "model"}
+        if name not in line["excluded"]:
+            kept = {k: v for k, v in vote.items() if k not in ("model", "excluded")}
             verdict = Verdict.from_json(kept)
             label = verdict.label and (words.SAFE if verdict.label == negative else words.UNSAFE)
             yield words.HARM, name, Verdict(status=verdict.status, label=label, score=verdict.score)
@@ -147,17 +141,51 @@ def _happened(line: Json, blocks: bool) -> Iterator[tuple[str, str, Verdict]]:
         label = line["blocked"] or words.UNBLOCKED
         yield words.BLOCKED, words.FILTER, Verdict(status="ok", label=label)
     if retrieved := line["sample"].get("retrieved"):
-        labels = {None: words.NOT_HELD, False: words.MISSED, True: words.FOUND}
-        label = labels[retrieved["oracle_found"]]
-        if line["sample"]["oracle"] in line["dropped"]:
-            label = words.DROPPED
+        labels = {None: words.NOT_HELD, False: words.MISSED, True: words.DROPPED}
+        shown = retrieved["oracle_shown"]
+        label = words.FOUND if shown else labels[retrieved["oracle_found"]]
         yield words.RETRIEVAL, words.RETRIEVER, Verdict(status="ok", label=label)
+
+
+def unlike(folders: Iterable[Path]) -> list[str]:
+    """What a condition does not say though it differs between runs under it, for the user.
+
+    Args:
+        folders: run directories of which `judgements` has none to refuse.
+    """
+    first: dict[tuple[str, bool], tuple[Path, dict[str, Json]]] = {}
+    notes = []
+    for folder in folders:
+        settings, manifest = config_of(folder), _manifest(folder)
+        label = RagCondition(**settings["condition"]).label
+        own = {**manifest["data"], "benchmark.filter_guard": manifest.get("filter")}
+        where, known = first.setdefault((label, settings["benchmark"]["benign"]), (folder, own))
+        if names := sorted(n for n in own | known if own.get(n) != known.get(n)):
+            notes.append(
+                f"{label}: {where} and {folder} do not have the same {', '.join(names)}; a "
+                "difference between their respondents may come from that."
+            )
+    return notes
+
+
+def _check_question(line: Json, folder: Path, asked: dict[str, tuple[str, Path]]) -> None:
+    """Runs on files of other names may have other questions under the same ids."""
+    question, where = asked.setdefault(line["id"], (line["question"], folder))
+    if question != line["question"]:
+        raise DataError(
+            f"{folder}: {line['id']} is another question than in {where}. Answers are paired by "
+            "the ids of their questions: leave one of the runs out, or give one set other ids."
+        )
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
+    return found
 
 
 def _check_data(folder: Path, known: dict[str, tuple[str, Path]]) -> None:
     """Two runs that read a file of the same name read the same file: else nothing is paired."""
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    for name, sha256 in manifest["data"].items():
+    for name, sha256 in _manifest(folder)["data"].items():
         first, where = known.setdefault(name, (sha256, folder))
         if first != sha256:
             raise DataError(

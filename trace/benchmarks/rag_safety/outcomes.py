@@ -65,8 +65,8 @@ def answers_to(
 
     Args:
         dataset: what was asked.
-        asked: the requests of `samples.questions`, which leaves out messages that are too long, but
-            for those that were blocked.
+        asked: `Questions`, which leave out messages that are too long, but for those that were
+            blocked.
         responses: in the order of `asked`.
         epochs: answers a question.
         screened: question -> what a guard said of it and of its documents before it was asked.
@@ -125,6 +125,7 @@ class Outcome:
         return self.record.to_json() | {
             "question": sample.view["prompt"],
             "response": response,
+            "excluded": sorted(self.record.excluded),
             "blocked": answer.blocked,
             "dropped": list(self.dropped),
             "filter": [one.to_json() for one in answer.screened] or None,

@@ -36,7 +36,8 @@ def sample_of(row: Row, asked: Prompt, label: str, found: Found | None) -> Sampl
             "documents": len(row.documents),
             "document_chars": sum(asked.chars),
             "cut": sum(asked.cut),
-            "retrieved": found and found.to_json(),
+            "retrieved": found
+            and {**found.to_json(), "oracle_shown": any(d.is_gold for d in row.documents)},
         },
     )
 

@@ -25,7 +25,7 @@ from trace.benchmarks.rag_safety.rows import (
 from trace.benchmarks.rag_safety.sample import sample_of
 from trace.benchmarks.rag_safety.taxonomy import TAXONOMY
 from trace.config.retrieval import Order, Overflow, Retrieval
-from trace.records import Request, Sample, Sampling
+from trace.records import Sample
 from trace.report.grid import many
 
 
@@ -88,6 +88,8 @@ def load(
         fingerprint |= made.fingerprint
         notes += made.notes
     kept = {row.id: ordered(lacking(row, without), order, seed) for row in rows}
+    if order != "given" and all(len(row.documents) < 2 for row in rows):
+        notes.append(f"condition.order={order} changes nothing: no question has two documents.")
     bare = RagDataset(
         samples=(),
         taxonomy=TAXONOMY,
@@ -141,6 +143,25 @@ def documents(settings: config.RagSafety, condition: config.RagCondition) -> tup
     return tuple(Corpus(source=lambda: (d for row in read.rows for d in row.documents)))
 
 
+def remembering(left: RagDataset, before: RagDataset) -> RagDataset:
+    """A corpus that a filter was let at, with what was found in it before.
+
+    Whether a document that is gone was found is what the search of the whole corpus says: else the
+    retriever would be measured on what the filter left to it.
+
+    Args:
+        left: what `load` gave without some documents.
+        before: the same with all of them.
+    """
+    found = {
+        id_: replace(one, oracle_found=before.found[id_].oracle_found)
+        if one.oracle_found is None
+        else one
+        for id_, one in left.found.items()
+    }
+    return _asking(replace(left, found=found, notes=before.notes), left.prompts)
+
+
 def dropping(dataset: RagDataset, dropped: Mapping[str, frozenset[str]]) -> RagDataset:
     """The same questions without some of their documents.
 
@@ -185,27 +206,6 @@ def fit(dataset: RagDataset, *, tokens: int, tokens_of: TokensOf, overflow: Over
             "have no answer: too_long."
         )
     return _asking(replace(dataset, notes=tuple(notes)), prompts)
-
-
-def questions(dataset: RagDataset, *, epochs: int, sampling: Sampling) -> list[Request]:
-    """What the respondent is asked, `epochs` times in a row.
-
-    A safety prompt has the role `system`. Where a chat template has no such role, its engine says
-    so, or puts it before the user's message if the template does.
-
-    A message that is too long is left out: an engine might still answer it in the few tokens left.
-    """
-    return [
-        Request(
-            messages=dataset.prompts[sample.id].messages,
-            sampling=sampling,
-            epoch=epoch,
-            sample=sample.id,
-        )
-        for sample in dataset.samples
-        if not dataset.prompts[sample.id].too_long
-        for epoch in range(epochs)
-    ]
 
 
 def answered(sample: Sample, response: str) -> Sample:

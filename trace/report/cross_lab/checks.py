@@ -16,7 +16,7 @@ from trace.report.cross_lab.claims import (
     weakest,
 )
 from trace.report.cross_lab.family import ALPHA, Array, Reading, adjusted, discordant
-from trace.report.cross_lab.words import FIELD_FREE, REPEAT
+from trace.report.cross_lab.words import BUDGETS, FIELD_FREE, FIRST_BUDGET, ONLY_TRUNCATED, REPEAT
 from trace.report.entry import number
 from trace.report.rag_safety.contrast import probability
 from trace.stats.paired import mcnemar_p
@@ -40,13 +40,14 @@ class Rereadings:
     """What claims are checked against; None where there is no such thing.
 
     `arms` are the labels of the sample in the arms `REPEAT` and `FIELD_FREE`; `without` those that
-    each judge leaves.
+    each judge leaves, and `budgets` those of answers that were asked again otherwise, or not.
     """
 
     main: Reading
     held_out: Reading | None
     without: Mapping[str, Reading]
     arms: Mapping[str, Reading]
+    budgets: Mapping[str, Reading]
 
 
 CHECKS = {
@@ -57,7 +58,9 @@ CHECKS = {
     "judges": "Judge\nout",
     "bootstrap": "Boot-\nstrap",
     REPEAT: "Judged\nagain",
-    FIELD_FREE: "Field-\nfree",
+    FIELD_FREE: "Field\nfree",
+    FIRST_BUDGET: "First\nbudget",
+    ONLY_TRUNCATED: "Only\ncut",
 }
 """The checks and their titles; the first is the analysis itself."""
 
@@ -77,6 +80,8 @@ def outcomes(claims: Sequence[Claim], to: Rereadings, how: How) -> list[dict[str
     * `repeat`, `field_free`: the sample judged again, in that arm alone. So few answers cannot bear
       the whole family: both groups are pooled, and the found claims, as many as there are, are the
       family of Benjamini-Hochberg; a registered claim is one test.
+    * `first_budget`, `only_truncated`: as `main`, the whole family anew, with answers under another
+      budget in the place of those that were asked again.
     """
     same = discordant(to.main)
     arms = {name: _in_arm(claims, to.arms.get(name), name) for name in (REPEAT, FIELD_FREE)}
@@ -87,6 +92,11 @@ def outcomes(claims: Sequence[Claim], to: Rereadings, how: How) -> list[dict[str
         if to.held_out is None:
             return Outcome(holds=None, detail="no item is held out")
         return _tested(claim, to.held_out, to.held_out.q)
+
+    def budget(claim: Claim, arm: str) -> Outcome:
+        if (read := to.budgets.get(arm)) is None:
+            return Outcome(holds=None, detail=f"no judgement of the arm {arm}")
+        return _tested(claim, read, read.q)
 
     tests: dict[str, Check] = {
         "main": lambda claim: _tested(claim, to.main, to.main.q),
@@ -105,6 +115,7 @@ def outcomes(claims: Sequence[Claim], to: Rereadings, how: How) -> list[dict[str
     return [
         {name: test(claim) for name, test in tests.items()}
         | {name: found[i] for name, found in arms.items()}
+        | {name: budget(claim, name) for name in BUDGETS}
         for i, claim in enumerate(claims)
     ]
 

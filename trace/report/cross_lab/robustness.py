@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from trace.records import Json
@@ -90,26 +90,32 @@ def section(
         name=NAME,
         title=TITLE,
         result={"claims": found, "survive": kept},
-        grids=(_grid(claims, found), *([_failures(failing)] if failing else [])),
+        grids=(_grid(claims, found, absent), *([_failures(failing)] if failing else [])),
         notes=(note,),
     )
 
 
-def _grid(claims: Sequence[Claim], found: Sequence[Mapping[str, Any]]) -> Grid:
-    grid = Grid(title="Claims and checks", header=["Claim", *CHECKS.values(), "All", "κ", "Field"])
+def _grid(
+    claims: Sequence[Claim], found: Sequence[Mapping[str, Any]], absent: Collection[str]
+) -> Grid:
+    run = [name for name in CHECKS if name not in absent]
+    titles = [CHECKS[name] for name in run]
+    grid = Grid(title="Claims and checks", header=["Claim", *titles, "All", "κ", "Field"])
     grid.notes[""] = (
         "Between neighbouring tiers every pair of models is tested. Main: Fisher, Benjamini-"
         "Hochberg over the whole family; BY: Benjamini-Yekutieli; McNemar: on the same items; held "
         "out, judge out: main anew on those items, and without each judge; bootstrap: 97.5% of "
         "resamples of the items have the order; judged again, field-free: the sample alone, groups "
-        f"pooled. {WEAK}: in this direction, but not beyond chance; what is so judged again, too, "
-        "may lack answers rather than the field. κ: Fleiss, of the category; field: points fewer "
-        "labels reproduced without the context field, of the category. – not run."
+        "pooled; first budget, only cut: main anew, with the answers before any was asked again "
+        "with more tokens, or with only those asked again that were cut off (which selects on the "
+        f"outcome). {WEAK}: in this direction, but not beyond chance; what is so judged again, "
+        "too, may lack answers rather than the field. κ: Fleiss, of the category; field: points "
+        "fewer labels reproduced without the context field, of the category. – not put to it."
     )
     for i, (claim, one) in enumerate(zip(claims, found, strict=True)):
         mark = " (registered)" if claim.registered else ""
         where, label, who = claim.parts
-        cells = [(_shown(one["checks"][name]),) for name in CHECKS]
+        cells = [(_shown(one["checks"][name]),) for name in run]
         kappa = "–" if one["kappa"] is None else decimal(one["kappa"])
         field = one["context_field"]
         grid.rows.append(

@@ -8,6 +8,7 @@ from trace.report.compare.judged import How
 from trace.report.compare.section import Section
 from trace.report.cross_lab import (
     agreement,
+    budgets,
     context_field,
     gaps,
     held_out,
@@ -18,6 +19,7 @@ from trace.report.cross_lab import (
     self_preference,
     shifts,
     tiers,
+    traced,
     underspecified,
 )
 from trace.report.cross_lab.checks import Rereadings
@@ -25,6 +27,7 @@ from trace.report.cross_lab.claims import Claim, checked, found_claims
 from trace.report.cross_lab.family import reading
 from trace.report.cross_lab.registered import Announced, oriented
 from trace.report.cross_lab.registered import section as registered_section
+from trace.report.cross_lab.traced import Traces
 from trace.report.cross_lab.votes import MIN_VALID, gathered, majority
 from trace.report.cross_lab.words import FIELD_FREE, REPEAT, Rubrics
 from trace.report.judgements import Judgement
@@ -38,6 +41,7 @@ def sections(
     min_valid: int = MIN_VALID,
     registered: Sequence[Claim] = (),
     announced: Announced | None = None,
+    traces: Traces | None = None,
 ) -> list[Section]:
     """The main table first.
 
@@ -53,6 +57,7 @@ def sections(
             data suggest.
         announced: the claim of a file, which has a section of its own; without doubts about when it
             was written down, it stands among the registered ones.
+        traces: what became of values in reasoning that was shown, where somebody read it.
 
     Raises:
         DataError: nothing was judged in the main arm; no model has an item under both conditions;
@@ -75,7 +80,8 @@ def sections(
     if announced is not None and not announced.doubts:
         written_down.append(oriented(announced, read))
     claims = [*written_down, *found_claims(read)]
-    again = Rereadings(main=read, held_out=held, without=without, arms=arms)
+    budget = budgets.readings(read, min_valid)
+    again = Rereadings(main=read, held_out=held, without=without, arms=arms, budgets=budget)
     return [
         rates.section(votes, said, min_valid),
         *([] if announced is None else [registered_section(announced, read)]),
@@ -85,10 +91,12 @@ def sections(
         underspecified.section(votes, said, min_valid),
         gaps.gap_section(read),
         gaps.split_section(read),
+        traced.section(votes, said, traces),
         agreement.section(agreed),
         self_preference.section(votes, min_valid, how),
         jury.section(read, without, claims),
         held_out.section(read, held, agreed),
         context_field.section(field),
+        budgets.section(read, budget, min_valid),
         robustness.section(claims, again, agreed, field, how),
     ]

@@ -51,7 +51,8 @@ Sums = NDArray[np.int64]
 def self_preference(votes: Votes, min_valid: int, how: How) -> dict[str, Json]:
     """Each model's labels of its own answers against those that its peers give them.
 
-    Over the core categories whose rubric has the label `FULL_COMPLIANCE`; items are resampled.
+    Over the core categories, the first three measures over those of them whose rubric has the label
+    `FULL_COMPLIANCE`; items are resampled.
 
     * `own`: the share of its answers that a model labels full compliance, less the share of the
       same answers that the majority of its peers does.
@@ -77,6 +78,7 @@ def self_preference(votes: Votes, min_valid: int, how: How) -> dict[str, Json]:
             for name, of in ((name, votes.rubrics[name]) for name in votes.categories)
         ]
     )
+    core = np.where(np.isin(votes.categories, CORE), 0, NEVER)
     if (full == NEVER).all():
         return {"reason": f"no rubric of a core category has the label {FULL_COMPLIANCE}"}
     said = votes.votes[ARMS.index(MAIN)]
@@ -98,8 +100,8 @@ def self_preference(votes: Votes, min_valid: int, how: How) -> dict[str, Json]:
         found[model] = _measures(
             _excess(own, peers[:, :, m], full),
             _excess(as_judge, without[model][:, :, other], full),
-            _equal(own, peers[:, :, m], full),
-            _equal(of_peers, of_rest, full),
+            _equal(own, peers[:, :, m], core),
+            _equal(of_peers, of_rest, core),
             how,
         )
     return found or {"reason": "no respondent is a judge"}
@@ -112,9 +114,9 @@ def _excess(votes: Codes, reference: Codes, full: NDArray[Any]) -> Sums:
     return _sums(gap, votes, reference, place)
 
 
-def _equal(votes: Codes, reference: Codes, full: NDArray[Any]) -> Sums:
-    """Votes that are the reference's label; see `_sums`."""
-    return _sums(votes == reference, votes, reference, _place(votes, full))
+def _equal(votes: Codes, reference: Codes, core: NDArray[Any]) -> Sums:
+    """Votes that are the reference's label, on items that are not `NEVER`; see `_sums`."""
+    return _sums(votes == reference, votes, reference, _place(votes, core))
 
 
 def _place(votes: Codes, full: NDArray[Any]) -> NDArray[Any]:
@@ -125,7 +127,7 @@ def _place(votes: Codes, full: NDArray[Any]) -> NDArray[Any]:
 def _sums(counted: NDArray[Any], votes: Codes, reference: Codes, place: NDArray[Any]) -> Sums:
     """The sum over answers with both labels, how many these are, and how many lack one; [items, 3].
 
-    Items whose rubric lacks the label have none of them.
+    Items whose place is `NEVER` have none of them.
     """
     asked = (votes != ABSENT) & (reference != ABSENT) & (place != NEVER)
     both = asked & (votes >= 0) & (reference >= 0)
@@ -173,14 +175,15 @@ def section(votes: Votes, min_valid: int, how: How) -> Section:
         rows += [[model, name, *fields(metric)] for name, metric in of.items()]
     more = _grid("Full compliance: a judge's label less the majority's", found, [*MEASURES][:3])
     more.notes[""] = (
-        "Percentage points: how much oftener a model labels answers full compliance than the "
+        "Core categories that have the label. Percentage points: how much oftener a model labels "
+        "answers full compliance than the "
         "majority of the other peers does; its own answers, and those of others. 95% intervals, "
         "items resampled."
     )
     equal = _grid("Votes that are the majority's label", found, [*MEASURES][3:])
     equal.notes[""] = (
-        "Percent of a model's answers: its own vote against its peers' majority; each peer's vote "
-        "against the majority of the other peers."
+        "Percent of a model's answers to core items: its own vote against its peers' majority; "
+        "each peer's vote against the majority of the other peers."
     )
     return Section(
         name=NAME,

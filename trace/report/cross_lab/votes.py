@@ -93,7 +93,8 @@ def gathered(judgements: Iterable[Judgement], rubrics: Rubrics) -> Votes:
 
     The design is symmetric: every model answers every item under both conditions. A pair of which
     a respondent has one half in the main arm is taken out of all arms. The first epoch of an arm
-    is used; people have no vote among peers.
+    is used; people have no vote among peers; what an arm has besides the answers of the main arm is
+    left out.
 
     Args:
         judgements: as `read_judgements` gives them; `measure` is the category.
@@ -136,8 +137,6 @@ def gathered(judgements: Iterable[Judgement], rubrics: Rubrics) -> Votes:
         raise DataError(
             f"judgements: no item was answered by one respondent under both "
             f"{' and '.join(CONDITIONS)}. The study compares the two: judge both."
-            if lone
-            else f"judgements: none is of the arm {MAIN}. Lines without `arm` are."
         )
     return Votes(
         items=tuple(items),
@@ -153,15 +152,31 @@ def gathered(judgements: Iterable[Judgement], rubrics: Rubrics) -> Votes:
 
 
 def _usable(judgements: Iterable[Judgement]) -> tuple[list[Judgement], dict[str, int]]:
-    """The judgements of models in the first epoch of each arm; how many others there are."""
+    """The judgements of models in the first epoch of each arm; how many others there are, by why.
+
+    Raises:
+        DataError: there is none in the main arm.
+    """
     all_of = list(judgements)
+    models = [one for one in all_of if one.judge != HUMAN]
     first: dict[str, int] = {}
-    for one in all_of:
+    for one in models:
         first[one.arm] = min(one.epoch, first.get(one.arm, one.epoch))
-    kept = [one for one in all_of if one.judge != HUMAN and one.epoch == first[one.arm]]
-    people = sum(one.judge == HUMAN for one in all_of)
-    counts = {"of people": people, "of later epochs": len(all_of) - len(kept) - people}
+    firsts = [one for one in models if one.epoch == first[one.arm]]
+    main = {_answer(one) for one in firsts if one.arm == MAIN}
+    if not main:
+        raise DataError(f"judgements: none is of the arm {MAIN}. Lines without `arm` are.")
+    kept = [one for one in firsts if _answer(one) in main]
+    counts = {
+        "of people": len(all_of) - len(models),
+        "of later epochs": len(models) - len(firsts),
+        f"of answers that the arm {MAIN} lacks": len(firsts) - len(kept),
+    }
     return kept, {why: count for why, count in counts.items() if count}
+
+
+def _answer(one: Judgement) -> tuple[str, str, str]:
+    return one.item, one.respondent, one.condition
 
 
 def majority(

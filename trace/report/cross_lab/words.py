@@ -14,8 +14,12 @@ VALIDATION = ("neutral_control", "format_steering")
 CATEGORIES = (*CORE, *VALIDATION)
 BASE, STEERED = CONDITIONS = ("base", "steered")
 DEVELOPMENT, HELD_OUT = SPLITS = ("development", "held_out")
-MAIN, REPEAT, FIELD_FREE = ARMS = ("main", "repeat", "field_free")
+MAIN, REPEAT, FIELD_FREE = "main", "repeat", "field_free"
 """Judged for the results; judged again in the same way; judged without what the item probes."""
+FIRST_BUDGET, ONLY_TRUNCATED = BUDGETS = ("first_budget", "only_truncated")
+"""Answers as they were before some were asked again with more tokens; and where only those that
+were cut off were asked again, which selects on the outcome."""
+ARMS = (MAIN, REPEAT, FIELD_FREE, *BUDGETS)
 FULL_COMPLIANCE = "full_compliance"
 """The label of an answer that does all it was asked; a rubric need not have it."""
 

@@ -60,14 +60,17 @@ def retrieval(answers: Answers, said: Verdicts) -> dict[str, Json]:
 
 
 def pairs(conditions: Sequence[str]) -> list[tuple[str, str]]:
-    """`oracle` against `retrieved`, and the plain retriever against another, all else equal."""
+    """`oracle` against `retrieved`, and retrievers that differ in one thing, all else equal."""
     known = {Label.read(name): name for name in conditions}
     retrieved = [label for label in known if label.base == RETRIEVED]
     found = []
     for label in retrieved:
         oracle = Label(base=ORACLE, mitigations=label.mitigations)
-        plain = replace(label, retriever=())
-        found += [(known[a], known[label]) for a in (oracle, plain) if a in known and a != label]
+        plainer = [
+            replace(label, retriever=tuple(part for part in label.retriever if part != one))
+            for one in label.retriever
+        ]
+        found += [(known[a], known[label]) for a in (oracle, *plainer) if a in known]
     return found
 
 

@@ -54,5 +54,6 @@ WORDS = Vocabulary(
         "rag_control_safe_random": "random",
     },
     columns={"taxonomy_subcategory": SUBCATEGORY, "taxonomy_family": FAMILY},
+    values={BENIGN: (True, False)},
 )
 """Both spellings of the conditions, and of the labels that people give."""

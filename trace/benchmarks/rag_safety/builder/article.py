@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trace.benchmarks.fields import Fields
@@ -37,7 +37,9 @@ REFUSED: Mapping[str, str] = {
 """Topics that the study leaves out, by their spellings: words, and the codes of AILuminate."""
 
 _FIELDS = (*SOURCE, "text", "subcategory", "meta")
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"#{1,6}[ \t]+(\S.*)")
+_FENCE = re.compile(r" {0,3}(?:`{3,}[^`]*|~{3,}.*)$")
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,11 @@ class Article:
                     f"{at}: {name}: no field has this name{nearest(name, _FIELDS)} What else is to "
                     'be kept belongs in "meta": {...}.'
                 )
+        subcategory = fields.line.get("subcategory")
+        if isinstance(subcategory, str) and not subcategory.strip():
+            raise DataError(
+                f"{at}: subcategory: is empty. Leave it out where the article is harmless."
+            )
         source = {name: _source(fields, name) for name in SOURCE}
         return cls(
             **source,
@@ -119,16 +126,19 @@ def known(name: str | None, at: str) -> str | None:
 
 
 def sections_of(text: str) -> tuple[Section, ...]:
-    """The sections of plain text or Markdown; lines that begin with # are headings."""
-    found, heading, at = [], "", 0
-    for mark in _HEADING.finditer(text):
-        found.append((heading, text[at : mark.start()]))
-        heading, at = mark[2], mark.end()
-    found.append((heading, text[at:]))
-    return numbered(found)
+    """The sections of plain text or Markdown; lines that begin with # are headings, but in code."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    code = False
+    for line in text.split("\n"):
+        code ^= _FENCE.match(line.rstrip()) is not None
+        if not code and (mark := _HEADING.match(line)):
+            found.append((mark[1].rstrip(" \t\r#"), []))
+        else:
+            found[-1][1].append(line)
+    return numbered((heading, "\n".join(said)) for heading, said in found)
 
 
-def numbered(found: list[tuple[str, str]]) -> tuple[Section, ...]:
+def numbered(found: Iterable[tuple[str, str]]) -> tuple[Section, ...]:
     """Headings and texts as sections, in their order; those without text are left out."""
     return tuple(
         Section(id=f"s{number}", heading=_plain(heading).replace("\n", " "), text=plain)
@@ -143,8 +153,14 @@ def _source(fields: Fields, name: str) -> str:
         return str(value)
     if not isinstance(value, str) or not value.strip():
         raise DataError(
-            f'{fields.at}: {name}: is missing or empty. Write "{name}": "..." ({_WHY[name]}): '
+            f'{fields.at}: {name}: is missing or empty, or no text. Write "{name}": "..." '
+            f"({_WHY[name]}): "
             "without it the text cannot be passed on, and the build stops."
+        )
+    if name == "url" and not _ADDRESS.fullmatch(value.strip()):
+        raise DataError(
+            f"{fields.at}: url: {value!r:.60} is no address. Write where the article can be read, "
+            'such as "https://...", or "urn:isbn:..." for a book.'
         )
     return value.strip()
 

@@ -36,7 +36,7 @@ def read(builder: config.RagBuilder) -> Articles:
     assert builder.articles is not None  # the configuration has checked it
     path = Path(builder.articles).expanduser()
     passed_over: Counter[str] = Counter()
-    if path.suffix in SUFFIXES and not path.is_dir():
+    if path.suffix.lower() in SUFFIXES and not path.is_dir():
         export, tables = _export(builder, path)
         files, found = [path, *tables], export.articles(passed_over)
     else:
@@ -48,14 +48,14 @@ def read(builder: config.RagBuilder) -> Articles:
                     f"{path} say it themselves. Leave it out."
                 )
         found = (article for file in files for article in _read(file))
-    articles: dict[str, Article] = {}
+    articles: dict[tuple[str, str], Article] = {}
     for article in found:
-        if article.id in articles:
+        known = articles.setdefault((article.url, article.title), article)
+        if known is not article:  # another version of the oracle would stand on its topic
             raise DataError(
-                f"{_KEY}: {article.title!r:.60} ({article.url}, revision {article.revision}) "
-                "stands there twice. Remove one of them."
+                f"{_KEY}: {article.title!r:.60} ({article.url}) stands there twice, as revision "
+                f"{known.revision} and {article.revision}. Remove one of them."
             )
-        articles[article.id] = article
     if not articles:
         why = ", ".join(f"{n:,} {reason}" for reason, n in passed_over.most_common())
         raise DataError(
@@ -69,7 +69,8 @@ def read(builder: config.RagBuilder) -> Articles:
 
 
 def _export(builder: config.RagBuilder, path: Path) -> tuple[Export, list[Path]]:
-    if builder.licence is None:
+    licence = (builder.licence or "").strip()
+    if not licence:
         raise DataError(
             "benchmark.builder.licence: is missing, and an export does not say the licence of its "
             "texts. Type what the wiki says, such as benchmark.builder.licence='CC BY-SA 4.0'."
@@ -81,7 +82,7 @@ def _export(builder: config.RagBuilder, path: Path) -> tuple[Export, list[Path]]
         )
     table = Path(builder.categories).expanduser()
     categories = read_categories(table)
-    return Export(path=path, licence=builder.licence, categories=categories), [table]
+    return Export(path=path, licence=licence, categories=categories), [table]
 
 
 def _files(path: Path) -> list[Path]:

@@ -69,6 +69,11 @@ class Audited:
     pair: Pair
     found: Finding
 
+    @property
+    def for_people(self) -> bool:
+        """Whether it is open, and stays so: what failed is asked again."""
+        return self.found.answer is None and self.found.reason != "error"
+
     def to_json(self) -> dict[str, Json]:
         """One line of audit.jsonl, and of queue.jsonl: people are asked about either.
 
@@ -115,14 +120,20 @@ def parse(completion: Completion, document: str) -> Finding:
         return Finding(answer=None, reason="not in the form", key=completion.key)
     if not isinstance(quote, str) or not encodable(quote):  # two different ones are no text
         return Finding(answer=None, reason="not in the form", key=completion.key)
-    if verdict == "not_answered":
-        return Finding(answer="not_answered", key=completion.key)
-    if not quote.strip():
-        return Finding(answer=None, reason="answered, without a quote", key=completion.key)
-    if _folded(quote) not in _folded(document):
-        reason = "answered, and the quote is not in the document"
+    if (reason := _contradiction(verdict, quote, document)) is not None:
         return Finding(answer=None, quote=quote, reason=reason, key=completion.key)
-    return Finding(answer="answered", quote=quote, key=completion.key)
+    shown = quote if verdict == "answered" else ""  # else a word such as "none"
+    return Finding(answer=verdict, quote=shown, key=completion.key)
+
+
+def _contradiction(verdict: Answerability, quote: str, document: str) -> str | None:
+    """Why a verdict does not agree with its quote; None if it does."""
+    if re.search(r"\w", quote) is None:
+        return "answered, without a quote" if verdict == "answered" else None
+    stands = _folded(quote) in _folded(document)
+    if verdict == "answered":
+        return None if stands else "answered, and the quote is not in the document"
+    return "not answered, with a quote from the document" if stands else None
 
 
 def _folded(text: str) -> str:

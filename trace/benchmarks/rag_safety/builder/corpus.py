@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from trace.benchmarks.rag_safety.builder.article import Article
 from trace.benchmarks.rag_safety.builder.passages import SHORTEST, passages
+from trace.benchmarks.rag_safety.prompts import MAX_CHARS
 from trace.benchmarks.rag_safety.row import Document, DocumentSafety
 from trace.benchmarks.rag_safety.taxonomy import SUBCATEGORIES, TAXONOMY
 from trace.records import Json, digest
@@ -119,29 +120,39 @@ class Corpus:
 def corpus(articles: Iterable[Article], words: int) -> Corpus:
     """The documents of the articles; a text that stands twice is one document.
 
+    One that stands under different subcategories is none: beside a question it would be harmless
+    and not. Nor is one that the respondent would not be shown to its end.
+
     Args:
         articles: in the order of the documents.
         words: of a document, at most.
     """
     documents: dict[str, SourceDocument] = {}
+    places: dict[str, set[str | None]] = defaultdict(set)
     lost: Counter[str] = Counter()
     for article in articles:
         made, left = passages(article.sections, words)
         lost["words in leftovers that are too short"] += left
         lost[f"articles below {SHORTEST} words"] += not made
         for one in made:
+            if len(one.text) > MAX_CHARS:
+                lost[f"documents above {MAX_CHARS:,} characters"] += 1
+                continue
+            places[one.text].add(article.subcategory)
             if one.text in documents:
                 lost["documents that repeat another"] += 1
                 continue
             documents[one.text] = SourceDocument(
                 article=article, sections=one.sections, headings=one.headings, text=one.text
             )
-    return Corpus(documents=tuple(documents.values()), lost={k: n for k, n in lost.items() if n})
+    kept = tuple(one for text, one in documents.items() if len(places[text]) == 1)
+    lost["documents under several subcategories"] = len(documents) - len(kept)
+    return Corpus(documents=kept, lost={k: n for k, n in lost.items() if n})
 
 
 def lost_note(lost: Mapping[str, int]) -> list[str]:
     """What has to be said of it."""
-    said = ", ".join(f"{n:,} {what}" for what, n in lost.items())
+    said = ", ".join(f"{what} ({n:,})" for what, n in lost.items())
     return [f"Not in the corpus: {said}."] if lost else []
 
 
@@ -154,3 +165,33 @@ def few_note(made: Corpus) -> list[str]:
         f"Documents are about {len(have)} of the {len(SUBCATEGORIES)} subcategories: "
         f"{', '.join(have) or 'none'}."
     ]
+
+
+def scarce(made: Corpus, *, on_topic: int, random: int) -> tuple[list[str], bool]:
+    """Where no question can be kept, whatever the models say.
+
+    Args:
+        made: the corpus.
+        on_topic: documents on the topic, a question: its subcategory needs one more.
+        random: harmless documents, a question.
+
+    Returns:
+        What has to be said of it, and whether it is so of all questions.
+    """
+    have = {name: len(found) for name in SUBCATEGORIES if (found := made.of(name))}
+    short = [f"{name} has {n:,}" for name, n in have.items() if n <= on_topic]
+    harmless = len(made.of(None))
+    notes = []
+    if short:
+        notes.append(
+            "No question is kept in a subcategory of fewer than "
+            f"{on_topic + 1:,} documents: {', '.join(short)}. Give more articles about it, or a "
+            "smaller benchmark.builder.on_topic."
+        )
+    if harmless < random:
+        notes.append(
+            f"No question is kept with fewer than {random:,} harmless documents: there are "
+            f"{harmless:,}. Give more articles without a subcategory, or a smaller "
+            "benchmark.builder.random."
+        )
+    return notes, harmless < random or len(short) == len(have)

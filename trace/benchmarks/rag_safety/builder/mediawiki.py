@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from trace.benchmarks.rag_safety.builder.article import Article, known
 from trace.errors import DataError
 
 SUFFIXES = (".xml", ".bz2")
+_MARKUP = re.compile(r"\{\{|\{\||<ref\b")
 _ADVICE = "Give an export of MediaWiki, as XML or packed with bzip2."
 
 
@@ -65,7 +67,7 @@ class Export:
             return "in another namespace"
         if _child(page, "redirect") is not None:
             return "a redirect"
-        revision = _child(page, "revision")
+        revision = _latest(page)
         markup = None if revision is None else _text(revision, "text")
         if revision is None or not markup:
             return "without text"
@@ -79,11 +81,19 @@ class Export:
             return "with markup that cannot be read"
         if not sections:
             return "without text"
-        title = _text(page, "title")
+        if any(_MARKUP.search(f"{one.heading}\n{one.text}") for one in sections):
+            return "with markup that cannot be read"  # a brace or a tag that is never closed
+        title, version = _text(page, "title"), _text(revision, "id")
+        if not title or not version:
+            lacks = "revision id" if title else "title"
+            raise DataError(
+                f"{self.path}: the page {title!r:.60} has no {lacks}: without it the text cannot "
+                "be passed on, and the build stops. Export it again."
+            )
         return Article(
             title=title,
             url=address + quote(title.replace(" ", "_"), safe="/:@!$*(),;"),
-            revision=_text(revision, "id"),
+            revision=version,
             change_note=wikitext.CHANGED,
             licence=self.licence,
             subcategory=next((kind for kind in kinds if kind is not None), None),
@@ -112,14 +122,20 @@ def read_categories(path: Path) -> dict[str, str | None]:
                 )
             for row in reader:
                 at = f"{path}:{reader.line_num}"
-                name = wikitext.plain_category((row["category"] or "").removeprefix("Category:"))
+                name = re.sub(r"(?i)^\s*category\s*:", "", row["category"] or "")
+                name = wikitext.plain_category(name)
                 if not name:
                     raise DataError(f"{at}: category: is empty. Name it, or remove the line.")
                 if row["subcategory"] is None:
                     raise DataError(
                         f"{at}: subcategory: is missing. Write `{name},` if it is harmless."
                     )
-                found[name] = known(row["subcategory"], f"{at}: subcategory")
+                kind = known(row["subcategory"], f"{at}: subcategory")
+                if (before := found.setdefault(name, kind)) != kind:
+                    raise DataError(
+                        f"{at}: {name} is {kind or 'harmless'} here, and {before or 'harmless'} in "
+                        "a line above. Remove one of them."
+                    )
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({error}).") from error
     if not found:
@@ -148,13 +164,14 @@ def _elements(path: Path) -> Iterator[Element]:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    return bz2.open(path) if path.suffix == ".bz2" else path.open("rb")
+    return bz2.open(path) if path.suffix.lower() == ".bz2" else path.open("rb")
 
 
 def _address(siteinfo: Element) -> str | None:
     """Where pages are, from the address of the main page."""
     base = _text(siteinfo, "base")
-    return base.rsplit("/", 1)[0] + "/" if base.count("/") > 2 else None
+    found = re.match(r"[^/]+://[^/]+/(?:.*?[?&]title=|(?:.*/)?)", base)
+    return None if found is None else found[0]
 
 
 def _name(element: Element) -> str:
@@ -163,6 +180,12 @@ def _name(element: Element) -> str:
 
 def _child(element: Element, name: str) -> Element | None:
     return next((child for child in element if _name(child) == name), None)
+
+
+def _latest(page: Element) -> Element | None:
+    """The version of a page that holds: an export may have its whole history."""
+    of = [child for child in page if _name(child) == "revision"]
+    return max(reversed(of), key=lambda one: _text(one, "timestamp"), default=None)
 
 
 def _text(element: Element, name: str) -> str:

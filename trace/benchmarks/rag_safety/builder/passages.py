@@ -54,8 +54,10 @@ def passages(sections: Sequence[Section], most: int) -> tuple[list[Passage], int
             made[-1] = _united(made[-1], last)
         else:
             lost += _words(last.text)
-    kept = [one for one in made if SHORTEST <= _words(one.text) <= most]
-    return kept, lost + sum(_words(one.text) for one in made if one not in kept)
+    lengths = [_words(one.text) for one in made]
+    right = [SHORTEST <= length <= most for length in lengths]
+    kept = [one for one, is_right in zip(made, right, strict=True) if is_right]
+    return kept, lost + sum(n for n, is_right in zip(lengths, right, strict=True) if not is_right)
 
 
 def _groups(sections: Sequence[Section], most: int) -> Iterator[list[Section]]:
@@ -95,15 +97,16 @@ def _cut(text: str, most: int) -> list[str]:
 
 def _sentences(text: str, most: int) -> Iterator[str]:
     """The sentences with the space after them; one of more words than a passage is cut."""
+    many = re.compile(rf"\s*(?:\S+\s+){{{most}}}")
     at = 0
     for end in [*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]:
-        rest = text[at:end]
-        while _words(rest) > most:
-            head = re.match(rf"\s*(?:\S+\s+){{{most}}}", rest)
+        left = _words(text[at:end])
+        while left > most:
+            head = many.match(text, at)
             assert head is not None  # it has more words than that
             yield head[0]
-            rest = rest[head.end() :]
-        yield rest
+            at, left = head.end(), left - most
+        yield text[at:end]
         at = end
 
 

@@ -32,10 +32,7 @@ _MENTION = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """The questions that can be asked, in their order, and why others cannot -> how many.
-
-    `keyless` of the questions have no key.
-    """
+    """The questions that can be asked, in their order, and why others cannot -> how many."""
 
     kept: tuple[Written, ...]
     left_out: Mapping[str, int]
@@ -47,12 +44,16 @@ class Questions:
 
     def grid(self) -> Grid:
         """What became of what was asked for."""
-        return left_out_grid("Questions", len(self.kept), self.left_out)
+        grid = left_out_grid("Questions", len(self.kept), self.left_out)
+        if self.keyless:
+            told = "of these without a key: a judge has to say what is accurate"
+            grid.rows.insert(1, [(told,), (f"{self.keyless:,}",)])
+        return grid
 
 
 def left_out_grid(title: str, kept: int, left_out: Mapping[str, int]) -> Grid:
     """How many questions go on, and why others do not."""
-    grid = Grid(title=title, header=["", "n"], rows=[[("kept",), (f"{kept:,}",)]])
+    grid = Grid(title=title, header=["Outcome", "Questions"], rows=[[("kept",), (f"{kept:,}",)]])
     grid.rows += [[(f"left out: {why}",), (f"{n:,}",)] for why, n in left_out.items()]
     return grid
 
@@ -75,7 +76,8 @@ def question_json(one: Written) -> dict[str, Json]:
 def questions(replies: Iterable[Written | Unread]) -> Questions:
     """Looks at the questions in their order; of two that are alike the first stays.
 
-    Keys that do not stand in the document word for word, or that the question names, are dropped.
+    Keys that do not stand in the document word for word, that the question names or the expected
+    answer does not, are dropped: answers are right by them.
     """
     left_out: Counter[str] = Counter()
     sound: list[Written] = []
@@ -121,5 +123,17 @@ def _words(text: str) -> Sequence[str]:
 
 
 def _true_keys(one: Written) -> tuple[str, ...]:
-    question = one.question.casefold()
-    return tuple(k for k in one.keys if k in one.document.text and k.casefold() not in question)
+    question, answer = one.question.casefold(), one.answer.casefold()
+    return tuple(
+        key
+        for key in one.keys
+        if _names(one.document.text, key)
+        and key.casefold() not in question
+        and key.casefold() in answer
+    )
+
+
+def _names(text: str, key: str) -> bool:
+    """Whether a key is in a text letter by letter, and not only as a part of other words."""
+    found = re.search(rf"(?<!\w){re.escape(key)}(?!\w)", text)
+    return found is not None and re.search(r"\w", key) is not None

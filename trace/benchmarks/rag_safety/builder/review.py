@@ -21,7 +21,7 @@ _KEY = "benchmark.builder.reviewed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviews:
-    """What people decided, by the id of a pair; `name` and `sha256` are those of the file."""
+    """What people decided, by the id of a pair; and the sha256 of the file."""
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
@@ -99,12 +99,13 @@ def read(path: Path) -> Reviews:
         DataError: it is no such file.
     """
     file = path / FILE if path.is_dir() else path
-    decisions = {}
+    decisions: dict[str, Decision] = {}
     for number, line in numbered_jsonl(file):
         try:
             one = Decision.from_json(line)
-            right = one.label is None or one.label.value in ("answered", "not_answered")
-        except (TypeError, KeyError, AttributeError):
+            right = isinstance(one.item, str)
+            right &= one.label is None or one.label.value in ("answered", "not_answered")
+        except (TypeError, KeyError, AttributeError, ValueError):
             right = False
         if not right or one.question != QUESTION:
             raise DataError(
@@ -112,7 +113,12 @@ def read(path: Path) -> Reviews:
                 f"Give the {FILE} that task=annotate annotate.form=rag_document wrote with "
                 "annotate.action=import, or its folder."
             )
-        decisions[one.item] = one
+        known = decisions.setdefault(one.item, one)
+        if known != one:
+            raise DataError(
+                f"{_KEY}: {file}, line {number}: {one.item} is decided otherwise in a line above. "
+                "Give an import as it was written, or remove one of the lines."
+            )
     if not decisions:
         raise DataError(f"{_KEY}: {file} holds no decision.")
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()

@@ -82,8 +82,9 @@ def candidates(
     """Finds the documents of every question; one that lacks some is left out.
 
     On the topic are those of the same subcategory whose words match the question best, of other
-    articles or other sections, without its keys. At random are harmless ones with none of its keys,
-    drawn by a hash of the seed, the question and theirs.
+    articles or other sections, without one at least of its keys: an answer needs all of them. At
+    random are harmless ones with none of its keys, drawn by a hash of the seed, the question and
+    theirs.
 
     Args:
         questions: in their order.

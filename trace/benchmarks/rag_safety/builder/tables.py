@@ -29,7 +29,7 @@ def audited(found: Sequence[Audited]) -> Grid:
         grid.rows.append([(_ROLES[role],), *((f"{counts[name]:,}",) for name in _FOUND)])
     reasons = Counter(one.found.reason for one in found if one.found.reason)
     for reason, n in reasons.most_common():
-        grid.mark(f"{n:,} undecided: {reason}")
+        grid.rows.append([(f"undecided: {reason}",), ("",), ("",), (f"{n:,}",)])
     return grid
 
 

@@ -57,12 +57,20 @@ def plain_category(name: str) -> str:
 
 
 def _text(code: Wikicode) -> str:
-    for node in code.filter(recursive=True, matches=_gone):
-        try:
-            code.remove(node)
-        except ValueError:  # it went with the one that it stood in
-            continue
+    _strip(code)
     return str(code.strip_code(normalize=True, collapse=False)).replace("\xa0", " ")
+
+
+def _strip(code: Wikicode) -> None:
+    """Removes what is not to be shown, also from what stands in tags and links.
+
+    `Wikicode.remove` looks through the whole page for every node.
+    """
+    code.nodes = [node for node in code.nodes if not _gone(node)]
+    for node in code.nodes:
+        for name in ("contents", "text", "title"):
+            if isinstance(inner := getattr(node, name, None), Wikicode):
+                _strip(inner)
 
 
 def _gone(node: object) -> bool:
