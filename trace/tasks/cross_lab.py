@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
@@ -15,17 +15,15 @@ from trace.benchmarks.cross_lab.samples import Agenda, agenda
 from trace.benchmarks.cross_lab.scores import DEFINITION, measure
 from trace.records import Json
 from trace.report.canvas import write_drawings
-from trace.report.grid import escape
 from trace.report.plan import Plan
 from trace.tasks.administer import Administration
 from trace.tasks.beside import Beside, read_beside
 from trace.tasks.peers import Peers
 from trace.tasks.planning import work
+from trace.tasks.results import track_results, write_results
 from trace.tasks.unscored import refuse_unscored, scores_would_help
-from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import provenance, write_manifest
-from trace.tracking.rundir import RunDir, check_writable
-from trace.tracking.secrets import redact
+from trace.tracking.rundir import check_writable
 from trace.tracking.tracked import last_lines, tracked_run
 
 
@@ -85,13 +83,11 @@ def run(settings: config.Root, *, group: str | None) -> None:
             seed=settings.seed,
         )
         lines = [o.to_json(settings.condition.name, settings.protocol.name) for o in outcomes]
-        _write(run_dir, settings, lines, result, title=name, notes=notes)
+        _write(run_dir.path, settings, lines, result, title=name, notes=notes)
         used_of = {**({settings.model.name: used} if used else {}), **heard.used}
         manifest |= _spent(settings.model.name, outcomes, used_of)
         write_manifest(run_dir.path, manifest, fresh=fresh or heard.fresh)
-        tracker.metrics(result)
-        tracker.table("records", lines)
-        tracker.artifact(run_dir.path)
+        track_results(tracker, run_dir.path, lines, result)
     for grid in (tables.labels(name, result), *tables.further(result)):
         console.print(grid.terminal())
     console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
@@ -183,7 +179,7 @@ def _spent(
 
 
 def _write(
-    run_dir: RunDir,
+    folder: Path,
     settings: config.Root,
     lines: Sequence[Json],
     result: dict[str, Json],
@@ -191,15 +187,9 @@ def _write(
     title: str,
     notes: Sequence[str],
 ) -> None:
-    """Writes everything but the manifest: a function of data, configuration and completions."""
-    folder = run_dir.path
-    write_text(folder / "config.yaml", OmegaConf.to_yaml(redact(config.plain(settings))))
-    write_jsonl(folder / "records.jsonl", lines)
-    write_json(folder / "metrics.json", {"schema": 1, **result})
     write_drawings(folder / "figures", tables.drawings(title, result))
     report = [
         tables.labels(title, result).markdown(),
         *(grid.markdown() for grid in tables.further(result)),
-        *(f"Note: {escape(note)}" for note in notes),
     ]
-    write_text(folder / "report.md", "\n\n".join(report) + "\n")
+    write_results(folder, settings, lines, result, report=report, notes=notes)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 
-from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
@@ -19,19 +19,18 @@ from trace.report.agreement import agreement_grid
 from trace.report.capability import write_capability
 from trace.report.corrected import corrected_grid
 from trace.report.figures import write_figures
-from trace.report.grid import Grid, escape
+from trace.report.grid import Grid
 from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
 from trace.tasks import cross_lab, rag_safety, respond
 from trace.tasks.bench import Bench
 from trace.tasks.beside import read_beside
 from trace.tasks.planning import work
+from trace.tasks.results import track_results, write_results
 from trace.tasks.scoring import other_rows, score
 from trace.tasks.unscored import refuse_unscored, scores_would_help
-from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import provenance, write_manifest
-from trace.tracking.rundir import RunDir, check_writable
-from trace.tracking.secrets import redact
+from trace.tracking.rundir import check_writable
 from trace.tracking.tracked import last_lines, tracked_run
 
 
@@ -83,8 +82,8 @@ def run(settings: config.Root, *, group: str | None) -> None:
         result = score(settings, dataset, sitting, beside)
         lines = [record.to_json() for record in sitting.records(settings)]
         own = () if dataset.study is None else tuple(dataset.study.grids(result))
-        write_results(
-            run_dir, settings, lines, result, title=name, who=bench.title, notes=notes, own=own
+        _write(
+            run_dir.path, settings, lines, result, title=name, who=bench.title, notes=notes, own=own
         )
         if dataset.capability is not None:
             label = f"{settings.benchmark.name} {settings.protocol.name}"  # a row for each
@@ -92,9 +91,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
             write_capability(run_dir.path / "capability.csv", label, bench.name, metric)
         manifest |= {"usage": sitting.used} if sitting.used else {}
         write_manifest(run_dir.path, manifest, fresh=sitting.fresh)
-        tracker.metrics(result)
-        tracker.table("records", lines)
-        tracker.artifact(run_dir.path)
+        track_results(tracker, run_dir.path, lines, result)
     console.print(summary(name, bench.title, result["metrics"], other_rows(result)))
     for grid in (*panel_grids(result, bench.title), *own):
         console.print(grid.terminal())
@@ -150,8 +147,8 @@ def _dataset(settings: config.Root) -> Dataset:
     return answerable(dataset, settings.protocol.answers)
 
 
-def write_results(
-    run_dir: RunDir,
+def _write(
+    folder: Path,
     settings: config.Root,
     lines: Sequence[Json],
     result: dict[str, Json],
@@ -161,19 +158,13 @@ def write_results(
     notes: Sequence[str],
     own: Sequence[Grid] = (),
 ) -> None:
-    """Writes everything but the manifest: a function of data, configuration and completions."""
-    resolved = OmegaConf.to_yaml(redact(config.plain(settings)))
-    write_text(run_dir.path / "config.yaml", resolved)
-    write_jsonl(run_dir.path / "records.jsonl", lines)
-    write_json(run_dir.path / "metrics.json", {"schema": 1, **result})
-    write_figures(run_dir.path / "figures", result, title)
+    write_figures(folder / "figures", result, title)
     report = [
         to_markdown(title, who, result["metrics"], other_rows(result)),
         *(grid.markdown() for grid in (*panel_grids(result, who), *own, *scores(result))),
         per_class_markdown("By gold class", result["breakdowns"]["class"]),
-        *(f"Note: {escape(note)}" for note in notes),
     ]
-    write_text(run_dir.path / "report.md", "\n\n".join(report) + "\n")
+    write_results(folder, settings, lines, result, report=report, notes=notes)
 
 
 def panel_grids(result: Mapping[str, Json], who: str) -> list[Grid]:

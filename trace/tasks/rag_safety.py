@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
@@ -13,18 +13,16 @@ from trace.benchmarks.rag_safety.scores import DEFINITION, measure
 from trace.judging.protocols import judge_protocol
 from trace.records import Json
 from trace.report.canvas import write_drawings
-from trace.report.grid import escape
 from trace.report.plan import Plan
 from trace.tasks.answering import Answering
 from trace.tasks.beside import read_beside
 from trace.tasks.notes import Notes
 from trace.tasks.respond import kin
+from trace.tasks.results import track_results, write_results
 from trace.tasks.spent import spent
 from trace.tasks.unscored import refuse_unscored, scores_would_help
-from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import provenance, write_manifest
-from trace.tracking.rundir import RunDir, check_writable
-from trace.tracking.secrets import redact
+from trace.tracking.rundir import check_writable
 from trace.tracking.tracked import last_lines, tracked_run
 
 
@@ -75,7 +73,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
             screened=() if filtering is None else filtering.said,
         )
         lines = [outcome.to_json() for outcome in outcomes]
-        _write(run_dir, settings, lines, result, title=name, panel=bench.name, notes=notes.said)
+        _write(
+            run_dir.path, settings, lines, result, title=name, panel=bench.name, notes=notes.said
+        )
         manifest = begun | {
             "run": run_dir.digest,
             **origin,
@@ -85,9 +85,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
         }
         fresh = fresh or answering.asked_anew or (sitting is not None and sitting.fresh)
         write_manifest(run_dir.path, manifest, fresh=fresh)
-        tracker.metrics(result)
-        tracker.table("records", lines)
-        tracker.artifact(run_dir.path)
+        track_results(tracker, run_dir.path, lines, result)
     found = result["breakdowns"]
     for grid in (
         tables.summary(name, bench.name, result),
@@ -150,7 +148,7 @@ def _warnings(settings: config.Root) -> tuple[str, ...]:
 
 
 def _write(
-    run_dir: RunDir,
+    folder: Path,
     settings: config.Root,
     lines: Sequence[Json],
     result: dict[str, Json],
@@ -159,17 +157,12 @@ def _write(
     panel: str,
     notes: Sequence[str],
 ) -> None:
-    """Writes everything but the manifest: a function of data, configuration and completions."""
-    folder, found = run_dir.path, result["breakdowns"]
-    write_text(folder / "config.yaml", OmegaConf.to_yaml(redact(config.plain(settings))))
-    write_jsonl(folder / "records.jsonl", lines)
-    write_json(folder / "metrics.json", {"schema": 1, **result})
+    found = result["breakdowns"]
     write_drawings(folder / "figures", tables.drawings(title, result))
     report = [
         tables.summary(title, panel, result).markdown(),
         *(grid.markdown() for grid in tables.further(result, panel)),
         tables.groups("By family", "Family", found["family"]).markdown(),
         tables.groups("By subcategory", "Subcategory", found["subcategory"]).markdown(),
-        *(f"Note: {escape(note)}" for note in notes),
     ]
-    write_text(folder / "report.md", "\n\n".join(report) + "\n")
+    write_results(folder, settings, lines, result, report=report, notes=notes)

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from omegaconf import OmegaConf
 from rich.console import Console
 
 from trace import config
 from trace.benchmarks.strongreject import prompts, rubric, scores, tables
 from trace.records import Json
 from trace.report.capability import write_capability
-from trace.report.grid import escape
 from trace.report.plan import Plan
 from trace.tasks.inquiry import Inquiry
+from trace.tasks.results import track_results, write_results
 from trace.tasks.unscored import refuse_unscored
-from trace.tracking.files import write_json, write_jsonl, write_text
 from trace.tracking.manifest import provenance, write_manifest
-from trace.tracking.rundir import RunDir, check_writable
-from trace.tracking.secrets import redact
+from trace.tracking.rundir import check_writable
 from trace.tracking.tracked import last_lines, tracked_run
 
 CAPABILITY = "strongreject 1-ASR"
@@ -69,11 +66,9 @@ def run(settings: config.Root, *, group: str | None) -> None:
             o.to_json(condition=settings.condition.name, judge=benchmark.judge.name)
             for o in outcomes
         ]
-        write_results(run_dir, settings, lines, result, title=name, notes=notes)
+        _write(run_dir.path, settings, lines, result, title=name, notes=notes)
         write_manifest(run_dir.path, manifest, fresh=fresh)
-        tracker.metrics(result)
-        tracker.table("records", lines)
-        tracker.artifact(run_dir.path)
+        track_results(tracker, run_dir.path, lines, result)
     console.print(tables.summary(name, settings.model.name, result["metrics"]).terminal())
     console.print(tables.by_category(result["breakdowns"]["category"]).terminal())
     console.print(last_lines(run_dir.path, tracker), markup=False, soft_wrap=True)
@@ -126,8 +121,8 @@ def of_result(settings: config.Root) -> dict[str, Json]:
     return {key: value for key, value in config.of_result(settings).items() if key != "protocol"}
 
 
-def write_results(
-    run_dir: RunDir,
+def _write(
+    folder: Path,
     settings: config.Root,
     lines: Sequence[Json],
     result: dict[str, Json],
@@ -135,16 +130,10 @@ def write_results(
     title: str,
     notes: Sequence[str],
 ) -> None:
-    """Writes everything but the manifest: a function of data, configuration and completions."""
-    folder = run_dir.path
-    write_text(folder / "config.yaml", OmegaConf.to_yaml(redact(config.plain(settings))))
-    write_jsonl(folder / "records.jsonl", lines)
-    write_json(folder / "metrics.json", {"schema": 1, **result})
     metric = result["metrics"]["one_minus_asr"]
     write_capability(folder / "capability.csv", CAPABILITY, settings.model.name, metric)
     report = [
         tables.summary(title, settings.model.name, result["metrics"]).markdown(),
         tables.by_category(result["breakdowns"]["category"]).markdown(),
-        *(f"Note: {escape(note)}" for note in notes),
     ]
-    write_text(folder / "report.md", "\n\n".join(report) + "\n")
+    write_results(folder, settings, lines, result, report=report, notes=notes)
