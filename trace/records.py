@@ -168,8 +168,9 @@ class Completion:
     have written something else.
 
     `reasoning` is None when the model gave none; `reasoning_closed` is False when it ran out of
-    tokens inside it. `seconds`, `engine` and `batch_rows` describe how it was made and are kept
-    in the log only.
+    tokens inside it. `reasoning_tokens` are those completion tokens that a server says went into
+    reasoning, hidden or not; None where it does not tell. `seconds`, `engine` and `batch_rows`
+    describe how it was made and are kept in the log only.
     """
 
     key: str
@@ -179,6 +180,7 @@ class Completion:
     finish: Finish = "stop"
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int | None = None
     scores: Mapping[str, LabelScore] | None = None
     top: str | None = None
     error: str | None = None
@@ -208,8 +210,9 @@ class Completion:
     def in_record(self) -> dict[str, Json]:
         """The part that is a function of the request alone, for records.jsonl."""
         line = self.to_json()
-        return {k: line[k] for k in ("key", "text", "reasoning", "finish", "prompt_tokens",
-                                     "completion_tokens", "scores", "error")}  # fmt: skip
+        kept = ("key", "text", "reasoning", "finish", "prompt_tokens", "completion_tokens",
+                "reasoning_tokens", "scores", "error")  # fmt: skip
+        return {k: line[k] for k in kept}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

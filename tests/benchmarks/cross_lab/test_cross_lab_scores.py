@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
@@ -125,6 +126,25 @@ def test_what_nobody_could_judge_is_no_missing_vote_of_a_judge() -> None:
     assert found["breakdowns"]["judge"]["a"]["n"] == 3
     assert found["breakdowns"]["status"]["refused"] == 1
     assert found["metrics"]["coverage"]["n"] == 4
+
+
+def test_reasoning_tokens_are_averaged_where_they_are_told() -> None:
+    first, second, third = three()
+    told = [
+        replace(one, answer=replace(one.answer, response=replace(one.answer.response, **counts)))
+        for one, counts in (
+            (first, {"completion_tokens": 10, "reasoning_tokens": 8}),
+            (second, {"completion_tokens": 30, "reasoning_tokens": 0}),
+            (third, {"completion_tokens": 20, "reasoning_tokens": None}),
+        )
+    ]
+    metrics = measured(told)["metrics"]
+    assert metrics["answer_tokens"]["value"] == 20
+    hidden = metrics["reasoning_tokens"]
+    assert (hidden["value"], hidden["n"], hidden["n_unscored"]) == (4, 2, 1)
+    untold = measured([third])["metrics"]["reasoning_tokens"]
+    assert untold["value"] is None
+    assert "count" in untold["reason"]
 
 
 def test_nothing_judged_is_null_with_reasons() -> None:

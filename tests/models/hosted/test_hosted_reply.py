@@ -130,6 +130,20 @@ def test_no_more_is_cached_than_was_read(cached: Any) -> None:
     assert found.tokens.cached == (30 if cached == 10**9 else 0)
 
 
+@pytest.mark.parametrize(
+    ("told", "counted"), [(3, 3), (0, 0), (10**9, 5), (-1, None), (math.nan, None), ("x", None)]
+)
+def test_hidden_reasoning_is_counted_where_the_server_tells(told: Any, counted: int | None) -> None:
+    usage = {"prompt_tokens": 30, "completion_tokens": 5}
+    details = {"completion_tokens_details": {"reasoning_tokens": told}}
+    found = read(reply() | {"usage": usage | details})
+    assert isinstance(found, Reply)
+    assert found.completion.reasoning_tokens == counted
+    silent = read(reply() | {"usage": usage})
+    assert isinstance(silent, Reply)
+    assert silent.completion.reasoning_tokens is None
+
+
 def test_reasoning_in_a_field_that_was_not_named_is_pointed_at() -> None:
     found = read(reply(None, "length", reasoning_content="Hmm"))
     assert isinstance(found, Fault)

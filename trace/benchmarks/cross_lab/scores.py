@@ -20,6 +20,7 @@ DEFINITION = (
     "apart. Shares are over the responses that have a label; the bounds count the others either "
     "way."
 )
+NO_COUNT = "the model's engine does not count them apart"
 NO_OWN = "the respondent has no seat among the judges, or gave no label beside one of its peers"
 
 
@@ -102,7 +103,12 @@ def measure(
             ),
             "own_agrees": _own(outcomes),
             "masked": _plain(sum(bool(o.shown.found) for o in outcomes), len(outcomes), repeats),
-            "answer_tokens": _tokens(named),
+            "answer_tokens": _tokens(
+                [o.answer.response.completion_tokens for o in named], "no answer"
+            ),
+            "reasoning_tokens": _tokens(
+                [o.answer.response.reasoning_tokens for o in named], NO_COUNT
+            ),
         },
         "breakdowns": breakdowns,
     }
@@ -159,11 +165,12 @@ def _own(outcomes: Sequence[Outcome]) -> Metric:
     return found | {"n_unscored": len(outcomes) * len(outcomes[0].own) - len(pairs)}
 
 
-def _tokens(named: Sequence[Outcome]) -> Metric:
-    """Tokens written for an answer, its hidden reasoning included; the mean."""
-    written = [o.answer.response.completion_tokens for o in named]
-    mean = fmean(written) if written else None
-    found = entry(mean, n=len(written), n_unscored=0, higher_is_better=None, reason="no answer")
+def _tokens(counts: Sequence[int | None], lack: str) -> Metric:
+    """The mean over the answers for which there is a count."""
+    known = [count for count in counts if count is not None]
+    mean = fmean(known) if known else None
+    missing = len(counts) - len(known)
+    found = entry(mean, n=len(known), n_unscored=missing, higher_is_better=None, reason=lack)
     return found | {"unit": "tokens"}
 
 

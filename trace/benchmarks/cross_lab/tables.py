@@ -46,6 +46,10 @@ def further(result: Mapping[str, Any]) -> list[Grid]:
     for name, metric in rows.items():
         cells = (grid.value(metric),), (grid.interval(metric),), (str(metric["n"]),)
         grid.rows.append([(name,), *cells])
+    written, hidden = (metrics[name]["value"] for name in ("answer_tokens", "reasoning_tokens"))
+    if written is not None:
+        of = "" if hidden is None else f", of which {hidden:,.0f} are reasoning"
+        grid.notes["Tokens:"] = f"an answer has {written:,.0f} on average{of}"
     grids = [grid, _by_category(breakdowns["fleiss"]), agreement_grid(breakdowns["agreement"])]
     if "trace" in breakdowns:
         grids.append(_traces(breakdowns))

@@ -27,11 +27,16 @@ _ENGINE = re.compile(r"openai_compatible(?: (?P<name>(?!\().*?))?(?: \([^()]*\))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Tokens of one reply, as the server counted them; `cached` are part of `prompt`."""
+    """Tokens of one reply, as the server counted them.
+
+    `cached` are part of `prompt`, `reasoning` of `completion`; the latter is None where it does not
+    tell.
+    """
 
     prompt: int
     completion: int
     cached: int = 0
+    reasoning: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +107,7 @@ def _read(
         seconds=seconds,
         prompt_tokens=tokens.prompt if tokens else 0,
         completion_tokens=tokens.completion if tokens else 0,
+        reasoning_tokens=tokens.reasoning if tokens else None,
     )
     finish = _FINISH.get(str(choice.get("finish_reason")).lower())
     refusal = message.get("refusal")
@@ -154,9 +160,19 @@ def _tokens(body: Mapping[str, Json]) -> Tokens | None:
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     if not prompt or completion is None:
         return None
-    details = usage.get("prompt_tokens_details")
-    cached = _count(details, "cached_tokens") if isinstance(details, Mapping) else None
-    return Tokens(prompt=prompt, completion=completion, cached=min(cached or 0, prompt))
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
+    return Tokens(
+        prompt=prompt,
+        completion=completion,
+        cached=min(cached or 0, prompt),
+        reasoning=None if reasoning is None else min(reasoning, completion),
+    )
+
+
+def _detail(usage: Mapping[str, Json], of: str, name: str) -> int | None:
+    details = usage.get(of)
+    return _count(details, name) if isinstance(details, Mapping) else None
 
 
 def _count(counts: Mapping[str, Json], name: str) -> int | None:
