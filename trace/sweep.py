@@ -29,7 +29,7 @@ STUDIES_OF_RESPONDENTS = ("strongreject", "rag_safety", "cross_lab")
 """Benchmarks on which `model` answers and others judge."""
 
 
-IN_THEIR_FILES = ("tokens", "examples", "reason_first", "retrieval", "wording")
+_IN_THEIR_FILES = ("tokens", "examples", "reason_first", "retrieval", "wording")
 """Keys of a condition that its name stands for."""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +15,7 @@ from trace.benchmarks.cross_lab.judgements import (
     traces_of,
 )
 from trace.benchmarks.cross_lab.rubric import Rubrics, read_rubrics
-from trace.errors import ConfigError, DataError
+from trace.errors import ConfigError
 from trace.records import Json
 from trace.report.compare.judged import How
 from trace.report.cross_lab.registered import Announced
@@ -26,9 +24,8 @@ from trace.report.cross_lab.traced import Traces
 from trace.report.cross_lab.votes import MIN_VALID
 from trace.report.cross_lab.words import vocabulary
 from trace.report.judgements import Judgement, read_judgements
-from trace.report.run_folder import finished
 from trace.tasks import registered
-from trace.tasks.compared import Compared, Found
+from trace.tasks.compared import Compared, Found, finished_runs, sha256_of
 
 
 def of_judgements(settings: config.Root, task: config.Compare) -> Compared:
@@ -50,7 +47,7 @@ def of_judgements(settings: config.Root, task: config.Compare) -> Compared:
         rubrics,
         MIN_VALID if settings.judges is None else settings.judges.min_valid,
         what=f"compare {len(lines):,} votes",
-        identity={"judgements": _sha256(path)},
+        identity={"judgements": sha256_of(path)},
         announced=None
         if claim is None
         else registered.of_judgements(claim, settings.benchmark, rubrics),
@@ -64,24 +61,18 @@ def of_answers(folders: Sequence[Path], task: config.Compare) -> Compared:
         ConfigError: the study has no use for a setting.
         DataError: a run cannot be read, or they cannot stand side by side.
     """
-    done = [folder for folder in folders if finished(folder)]
-    if not done:
-        raise DataError(f"runs: none is finished: {', '.join(map(str, folders))}.")
-    digests = [json.loads((one / "manifest.json").read_bytes())["run"] for one in done]
-    rubrics, claim = rubrics_of(done), _registration(task)
+    runs = finished_runs(folders)
+    rubrics, claim = rubrics_of(runs.folders), _registration(task)
     return _compared(
-        list(judgements(done)),
+        list(judgements(runs.folders)),
         task,
         rubrics,
-        min_valid_of(done),
-        what=f"compare {len(done)} runs",
-        identity={"runs": sorted(digests)},
-        announced=None if claim is None else registered.of_runs(claim, done, rubrics),
-        traces=traces_of(done),
-        notes=[
-            *(f"not finished, left out: {one}" for one in folders if one not in done),
-            *unlike(done),
-        ],
+        min_valid_of(runs.folders),
+        what=f"compare {len(runs.folders)} runs",
+        identity={"runs": list(runs.digests)},
+        announced=None if claim is None else registered.of_runs(claim, runs.folders, rubrics),
+        traces=traces_of(runs.folders),
+        notes=[*runs.notes, *unlike(runs.folders)],
     )
 
 
@@ -130,7 +121,3 @@ def _compared(
 
 def _registration(task: config.Compare) -> Path | None:
     return None if task.registration is None else Path(task.registration).expanduser()
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

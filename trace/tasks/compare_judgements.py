@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from trace import config
 from trace.benchmarks.rag_safety.judgements import judgements, panel_rule, unlike
-from trace.errors import ConfigError, DataError
+from trace.errors import ConfigError
 from trace.judging.panel import Rule, rule_of
 from trace.records import Json
 from trace.report.compare.judged import How
@@ -19,8 +17,7 @@ from trace.report.judgements import Judgement, read_judgements
 from trace.report.rag_safety.panel import RULE
 from trace.report.rag_safety.sections import sections
 from trace.report.rag_safety.words import WORDS
-from trace.report.run_folder import finished
-from trace.tasks.compared import Compared, Found
+from trace.tasks.compared import Compared, Found, finished_runs, sha256_of
 
 
 def of_judgements(settings: config.Root, task: config.Compare) -> Compared:
@@ -41,7 +38,7 @@ def of_judgements(settings: config.Root, task: config.Compare) -> Compared:
     lines = list(read_judgements(path, WORDS))
     rule = RULE if settings.judges is None else rule_of(settings.judges)
     what = f"compare {len(lines):,} judgements"
-    return _compared(lines, task, rule, what=what, identity={"judgements": _sha256(path)})
+    return _compared(lines, task, rule, what=what, identity={"judgements": sha256_of(path)})
 
 
 def of_answers(folders: Sequence[Path], task: config.Compare) -> Compared:
@@ -51,19 +48,14 @@ def of_answers(folders: Sequence[Path], task: config.Compare) -> Compared:
         ConfigError: the study has no use for a setting.
         DataError: a run cannot be read, or they cannot stand side by side.
     """
-    done = [folder for folder in folders if finished(folder)]
-    if not done:
-        raise DataError(f"runs: none is finished: {', '.join(map(str, folders))}.")
-    digests = [json.loads((one / "manifest.json").read_bytes())["run"] for one in done]
-    lines = list(judgements(done))
-    left_out = [f"not finished, left out: {one}" for one in folders if one not in done]
+    runs = finished_runs(folders)
     return _compared(
-        lines,
+        list(judgements(runs.folders)),
         task,
-        panel_rule(done),
-        what=f"compare {len(done)} runs",
-        identity={"runs": sorted(digests)},
-        notes=[*left_out, *unlike(done)],
+        panel_rule(runs.folders),
+        what=f"compare {len(runs.folders)} runs",
+        identity={"runs": list(runs.digests)},
+        notes=[*runs.notes, *unlike(runs.folders)],
     )
 
 
@@ -87,11 +79,7 @@ def _compared(
 
     return Compared(
         what=what,
-        identity={**identity, "rule": asdict(rule), "capability": table and _sha256(table)},
+        identity={**identity, "rule": asdict(rule), "capability": table and sha256_of(table)},
         analyses=analyses,
         notes=tuple(notes),
     )
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
