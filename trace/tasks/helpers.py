@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from trace import config
 from trace.benchmarks.base import Ask
-from trace.models.mock import plant
 from trace.models.open import open_model
 from trace.records import Completion, Json, Request
 from trace.tasks.answers import addressed, answers
@@ -30,10 +29,7 @@ class Helpers:
         identities: dict[str, Json] = {}
         for role, settings in self.models.items():
             model = open_model(settings)
-            first = Request(
-                messages=({"role": "user", "content": "Hello."},),
-                planted=plant("default", "yes", ("yes", "no")),  # a mock with rates needs one
-            )
+            first = Request(messages=({"role": "user", "content": "Hello."},))
             model.prepare(addressed([first], settings)[0])
             identities[role] = dict(model.identity)
         return identities
