@@ -229,7 +229,8 @@ def test_the_slots_for_further_models_are_those_of_the_typed_tree() -> None:
                             ("benchmark.builder.", config.RagBuilder),
                             ("benchmark.", config.StrongReject),
                             ("benchmark.", config.RagSafety),
-                            ("benchmark.", config.CrossLab))
+                            ("benchmark.", config.CrossLab),
+                            ("probe.", config.Probe))
         for field in dataclasses.fields(cls)
         if "Model" in str(field.type)
     ]  # fmt: skip

@@ -105,6 +105,21 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Push:
+    """A vector that is added to the residual stream while a request is answered (steering).
+
+    `vector` is the sha256 of the stored vector, which is added `alpha` times behind the decoder
+    layer `layer`: at all tokens, or only where the answer's tokens are chosen (`generated`: the
+    last token of the prompt and all that follow).
+    """
+
+    vector: str
+    layer: int
+    alpha: float
+    tokens: Literal["all", "generated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """All that a model is asked: messages for its chat template, or the whole prompt as text.
 
@@ -113,7 +128,8 @@ class Request:
     With `labels` nothing is generated: the likelihood of each label string after `prefix` (the
     forced beginning of the answer) is returned instead. `planted` tells the mock engine, and no
     other, what is right (trace.models.mock.plant); like `sample` it is not part of the key.
-    `reply` is which of its replies a mock deals; it is part of the key where it is set.
+    `reply` is which of its replies a mock deals; it is part of the key where it is set, and so is
+    `push`, how the model is steered.
     """
 
     messages: tuple[Mapping[str, Json], ...] = ()
@@ -126,6 +142,7 @@ class Request:
     sample: str = ""
     planted: str | None = None
     reply: int | None = None
+    push: Push | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -149,6 +166,7 @@ class Request:
             }
             | ({} if self.reply is None else {"reply": self.reply})
             | ({} if self.literal is None else {"literal": self.literal})
+            | ({} if self.push is None else {"push": dataclasses.asdict(self.push)})
         )
 
 

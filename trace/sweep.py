@@ -25,7 +25,7 @@ from trace.errors import ConfigError
 from trace.messages import explain
 
 SWEEPS = "sweeps"
-STUDIES_OF_RESPONDENTS = ("strongreject", "rag_safety", "cross_lab")
+STUDIES_OF_RESPONDENTS = ("strongreject", "rag_safety", "cross_lab", "clarify")
 """Benchmarks on which `model` answers and others judge."""
 
 

@@ -12,6 +12,7 @@ from trace.config.benchmarks import (
     StrongReject,
     TraceSafe,
 )
+from trace.config.clarify import Clarify
 from trace.config.cloud import (
     ArmorTemplate,
     AzureEngine,
@@ -34,12 +35,14 @@ from trace.config.engines import (
 )
 from trace.config.evidence import Evidence, EvidenceBuilder
 from trace.config.groups import Compare, Condition, Protocol, Sampling, Scoring, Task, Tracking
+from trace.config.interp import Probe, Steering, Trainer
 from trace.config.judges import Judges
 from trace.config.models import OWN_RULE, HostedModel, MockModel, Model, RuleModel, is_folder
 from trace.config.rag_builder import RagBuilder
 from trace.config.rag_safety import RagSafety
+from trace.config.result import NO_EFFECT_ON_RESULT, of_result, plain
 from trace.config.retrieval import RagCondition
-from trace.config.root import NO_EFFECT_ON_RESULT, Root, of_result, plain
+from trace.config.root import Root
 from trace.config.store import register
 from trace.config.typed import check_files, nearest, to_typed
 
@@ -55,6 +58,7 @@ __all__ = [
     "BedrockGuardrail",
     "Benchmark",
     "Builder",
+    "Clarify",
     "CloudEngine",
     "CloudGuard",
     "Compare",
@@ -71,6 +75,7 @@ __all__ = [
     "Model",
     "ModelArmorEngine",
     "OpenAIEngine",
+    "Probe",
     "Protocol",
     "RagBuilder",
     "RagCondition",
@@ -82,10 +87,12 @@ __all__ = [
     "RuleModel",
     "Sampling",
     "Scoring",
+    "Steering",
     "StrongReject",
     "Task",
     "TraceSafe",
     "Tracking",
+    "Trainer",
     "VllmEngine",
     "WordingCondition",
     "check_files",

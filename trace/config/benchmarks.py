@@ -30,6 +30,7 @@ MODEL_SLOTS = (
     "benchmark.proposer",
     "benchmark.builder.writer",
     "benchmark.builder.auditor",
+    "probe.control",
 )
 """Keys that hold a further model. On the command line `KEY=NAME` picks conf/model/NAME.yaml."""
 

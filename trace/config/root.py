@@ -1,19 +1,20 @@
-"""The whole configuration of one run, and the part of it that can change a result."""
+"""The whole configuration of one run."""
 
 from __future__ import annotations
-
-import dataclasses
-from typing import Any
 
 from omegaconf import MISSING
 
 from trace.config.annotate import Annotate
 from trace.config.base import check, config
-from trace.config.benchmarks import MODEL_SLOTS, Benchmark
+from trace.config.benchmarks import Benchmark
 from trace.config.groups import Condition, Protocol, Sampling, Scoring, Task, Tracking
+from trace.config.interp import Probe, Steering, Trainer
 from trace.config.judges import Judges
 from trace.config.models import Model, RuleModel
 from trace.config.retrieval import RagCondition
+
+INSIDE = ("probe", "steer")
+"""Tasks that look inside a model."""
 
 
 @config
@@ -31,6 +32,9 @@ class Root:
     scoring: Scoring = MISSING
     tracking: Tracking = MISSING
     annotate: Annotate = MISSING
+    probe: Probe = MISSING
+    steering: Steering = MISSING
+    trainer: Trainer = MISSING
     limit: int | None = None
     """Samples a stratum (tracesafe: a class); all without it."""
     seed: int = 0
@@ -111,7 +115,9 @@ class Root:
             "Its row stands in every table; it can sit on a panel: judges=local.",
         )
         check(
-            self.judges is None or self.task.name == "evaluate" or self.judgements is not None,
+            self.judges is None
+            or self.task.name in ("evaluate", *INSIDE)
+            or self.judgements is not None,
             "judges",
             f"is not read by task={self.task.name}",
             "Leave it out.",
@@ -137,7 +143,36 @@ class Root:
             )
         check(self.seed >= 0, "seed", f"{self.seed} is negative", "Give 0 or more.")
         self._check_condition()
+        self._check_inside()
         self.benchmark.check_with(self)
+
+    def _check_inside(self) -> None:
+        """Refuses what only probes and steering read, and what these cannot look into."""
+        inside = self.task.name in INSIDE
+        for key, given, own in (
+            ("probe", self.probe, Probe()),
+            ("steering", self.steering, Steering()),
+            ("trainer", self.trainer, Trainer()),
+        ):
+            read = inside if key != "steering" else self.task.name == "steer"
+            check(
+                read or given == own,
+                key,
+                f"is not read by task={self.task.name}",
+                "Add task=probe or task=steer, or leave it out."
+                if key != "steering"
+                else "Add task=steer, or leave it out.",
+            )
+        for key, stands in (
+            ("probe.activations", self.probe.activations is not None),
+            ("probe.control", self.probe.control is not None),
+        ):
+            check(
+                self.task.name != "steer" or not stands,
+                key,
+                "is not read by task=steer",
+                "Leave it out, or use task=probe.",
+            )
 
     def _check_condition(self) -> None:
         """Refuses a condition that says too much for the benchmark, or too little."""
@@ -160,77 +195,3 @@ class Root:
                 else f"{verb} a {noun}, and {benchmark.name} has none",
                 f"Use {', '.join(others)}{' or ' * bool(others)}{last}.",
             )
-
-
-NO_EFFECT_ON_RESULT = (
-    "tracking",
-    "annotate",  # task=annotate alone reads it, and task=compare the next
-    "judgements",
-    "output_dir",
-    "dry_run",
-    "scoring.max_unscored",
-    "benchmark.path",  # the data's own hash stands for it
-    "benchmark.corpus",
-    "benchmark.mirage",
-    "benchmark.rubrics",
-    "benchmark.responses",  # task=build alone reads it, and the next two
-    "benchmark.edited",
-    "benchmark.builder",
-    "judges.exclusions",  # the hash of the file stands for it, and for the next two
-    "scoring.labelled",
-    "model.replies",
-    "model.id",  # the identity of the model stands for it, and for the next
-    "model.base_url",
-    "model.api_key_env",
-    "model.price",
-    "model.terms_confirmed",
-    "model.allow_abliterated",
-    "model.engine.device",
-    "model.engine.device_map",
-    "model.engine.prefill_tokens",
-    "model.engine.decode_rows",
-    "model.engine.tensor_parallel",
-    "model.engine.pipeline_parallel",
-    "model.engine.data_parallel",
-    "model.engine.memory",
-    "model.engine.cpu_cache_gib",
-    "model.engine.max_rows",
-    "model.engine.concurrency",
-    "model.engine.timeout",
-    "model.engine.attempts",
-    "model.engine.max_cost_usd",
-    "model.engine.max_requests",
-)
-"""Keys that the hash of a run leaves out."""
-
-
-def plain(settings: Any) -> dict[str, Any]:
-    """A typed configuration as plain dictionaries and lists."""
-    return dataclasses.asdict(settings)
-
-
-def of_result(settings: Root) -> dict[str, Any]:
-    """The part of a configuration that can change what a run finds."""
-    tree = plain(settings)
-    models = [tree["model"]]
-    if settings.judges is None:
-        del tree["judges"]
-    else:
-        models += tree["judges"]["models"].values()
-        if not settings.benchmark.asks_respondent:
-            del tree["model"]  # a panel judges instead
-    for slot in MODEL_SLOTS:
-        *groups, name = slot.split(".")
-        at = tree
-        for group in groups:
-            at = at.get(group) or {}
-        if at.get(name) is not None:
-            models.append(at[name])
-    for key in NO_EFFECT_ON_RESULT:
-        root, _, rest = key.partition(".")
-        for node in models if root == "model" else [tree] if root in tree else []:
-            *groups, name = (rest if root == "model" else key).split(".")
-            for group in groups:
-                node = node[group]
-            node.pop(name, None)
-    return tree

@@ -82,6 +82,9 @@ def check_files(settings: Root) -> None:
         "annotate.source": settings.annotate.source,
         "annotate.export": settings.annotate.export,
         "annotate.imported": settings.annotate.imported,
+        "probe.run": settings.probe.run,
+        "probe.activations": settings.probe.activations,
+        "steering.vector": settings.steering.vector,
         "judges.exclusions": getattr(settings.judges, "exclusions", None),
     }
     named |= {f"{k}.replies": getattr(m, "replies", None) for k, m in _models(settings).items()}

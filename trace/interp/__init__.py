@@ -1,0 +1,1 @@
+"""Inside a model: what its activations tell, and what pushing them does."""
