@@ -1,4 +1,4 @@
-"""Answers of a model that were judged: what a probe learns from, and a steering vector is made of."""
+"""Answers that were judged: what a probe learns from, and a steering vector is made of."""
 
 from __future__ import annotations
 

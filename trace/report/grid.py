@@ -178,3 +178,8 @@ def escape(text: str) -> str:
     """What Markdown or HTML would read as markup, made plain; an underscore in a word is plain."""
     marks = r"[\\`*\[\]<>|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
     return re.sub(marks, r"\\\g<0>", " ".join(text.split()))
+
+
+def probability(value: float | None) -> str:
+    """A p or q in a cell."""
+    return "–" if value is None else f"{value:.4f}" if value >= 1e-4 else f"{value:.1e}"

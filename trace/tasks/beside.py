@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from trace import config
+from trace.benchmarks.clarify import items as clarify_items
 from trace.benchmarks.cross_lab.items import read_items
 from trace.benchmarks.load import load
 from trace.config.groups import Part
@@ -173,5 +174,7 @@ def _about(row: Mapping[str, Json], field: str, wanted: str, place: str) -> Json
 def _all_ids(settings: config.Root) -> set[str]:
     if isinstance(settings.benchmark, config.CrossLab):
         return {item.id for item in read_items(settings.benchmark.path).items}
+    if isinstance(settings.benchmark, config.Clarify):
+        return {item.id for item in clarify_items.read_items(settings.benchmark.path).items}
     whole = load(settings.benchmark, condition=settings.condition, limit=None, seed=settings.seed)
     return {sample.id for sample in whole.samples}

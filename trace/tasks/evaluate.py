@@ -22,7 +22,7 @@ from trace.report.figures import write_figures
 from trace.report.grid import Grid
 from trace.report.plan import Plan
 from trace.report.table import per_class, per_class_markdown, scores, summary, to_markdown
-from trace.tasks import cross_lab, rag_safety, respond
+from trace.tasks import clarify, cross_lab, rag_safety, respond
 from trace.tasks.bench import Bench
 from trace.tasks.beside import read_beside
 from trace.tasks.planning import work
@@ -133,7 +133,11 @@ def plan(settings: config.Root) -> Plan:
 
 def _study_of_respondent(benchmark: config.Benchmark) -> ModuleType:
     """The script for a benchmark on which `model` answers and others judge."""
-    scripts = {config.RagSafety: rag_safety, config.CrossLab: cross_lab}
+    scripts = {
+        config.RagSafety: rag_safety,
+        config.CrossLab: cross_lab,
+        config.Clarify: clarify,
+    }
     return scripts.get(type(benchmark), respond)
 
 

@@ -27,7 +27,7 @@ from trace.report.cross_lab.rereading import changes
 from trace.report.cross_lab.sections import sections
 from trace.report.cross_lab.votes import MIN_VALID, Votes, majority
 from trace.report.cross_lab.words import BUDGETS, CONDITIONS, FIELD_FREE, HELD_OUT, REPEAT
-from trace.report.rag_safety.contrast import probability
+from trace.report.grid import probability
 
 REGISTERED = Claim(
     category="reasoning_suppression",

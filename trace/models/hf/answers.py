@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from trace.models.hf import forward, prompts
@@ -18,6 +20,16 @@ from trace.records import Completion, LabelScore, Request
 CLOSE_THOUGHT = "\n</think>\n\n"
 NOT_FINITE = "the model's scores are not finite numbers; another model.engine.dtype may help"
 FINAL_CHANNEL = "<|channel|>final<|message|>"
+
+
+Steer = Callable[[Sequence[Request]], AbstractContextManager[forward.Aim]]
+"""Steers the model within, as the requests of one group say; yields what tells it their rows."""
+
+
+@contextmanager
+def unsteered(requests: Sequence[Request]) -> Iterator[forward.Aim]:
+    """Leaves the model alone."""
+    yield forward.unaimed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +102,7 @@ class Runner:
     style: str
     version: str
     prefixes: Prefixes
+    steer: Steer = unsteered
 
     def run(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
         """Completes the rows of one group; each batch in it is prefilled by itself."""
@@ -101,10 +114,18 @@ class Runner:
             replace(c, engine=self.version, batch_rows=len(made), seconds=seconds) for c in made
         ]
 
-    def _prefill(self, batch: Sequence[Row], spare: int) -> forward.Prefilled:
+    def _prefill(
+        self,
+        batch: Sequence[Row],
+        spare: int = 0,
+        first: int = 0,
+        aim: forward.Aim = forward.unaimed,
+    ) -> forward.Prefilled:
         stem = batch[0].stem
         rest = [row.ids[self.prefixes.length(stem) :] for row in batch]
+        aim((), None)  # a shared beginning is nobody's alone
         prefix = self.prefixes.cache(stem)
+        aim(range(first, first + len(batch)), [len(one) - 1 for one in rest])
         return forward.prefill(self.model, rest, prefix=prefix, spare=spare)
 
     def _score(self, group: Sequence[Sequence[Row]]) -> list[Completion]:
@@ -133,13 +154,19 @@ class Runner:
         rows = [row for batch in group for row in batch]
         requests = [row.request for row in rows]
         opened = [row.opened for row in rows]
-        answers = forward.decode(
-            self.model,
-            [self._prefill(batch, spare=0) for batch in group],
-            new_tokens=[row.room for row in rows],
-            pick=picker(requests, [row.key for row in rows]),
-            finished=ender(self.tokenizer, self.ends, requests, self.style, opened),
-        )
+        ends = accumulate(map(len, group))
+        with self.steer(requests) as aim:
+            answers = forward.decode(
+                self.model,
+                [
+                    self._prefill(batch, first=end - len(batch), aim=aim)
+                    for batch, end in zip(group, ends, strict=True)
+                ],
+                new_tokens=[row.room for row in rows],
+                pick=picker(requests, [row.key for row in rows]),
+                finished=ender(self.tokenizer, self.ends, requests, self.style, opened),
+                aim=aim,
+            )
         return [self._completion(row, ids) for row, ids in zip(rows, answers, strict=True)]
 
     def _completion(self, row: Row, ids: list[int]) -> Completion:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,11 +12,11 @@ import transformers
 
 from trace import config
 from trace.errors import ConfigError
-from trace.models.hf import batches, memory
-from trace.models.hf.answers import Row, Runner
+from trace.models.hf import memory
+from trace.models.hf.answers import Runner, Steer, unsteered
 from trace.models.hf.architecture import check_architecture
 from trace.models.hf.placement import device, quantisation
-from trace.models.hf.prefix_tree import Stem, prefix_tree
+from trace.models.hf.plan import Plan, RowGroup, alike, plan_of
 from trace.models.hf.prefixes import Prefixes
 from trace.models.local import TextSide
 from trace.records import Completion, Json, Request
@@ -26,8 +25,6 @@ log = logging.getLogger(__name__)
 
 MIN_SAVED = 256
 """Tokens that a shared beginning has to save to be worth a forward of its own."""
-
-RowGroup = list[list[Row]]
 
 
 class HfModel:
@@ -99,19 +96,43 @@ class HfModel:
             requests: the full list: the plan is made from all of it.
             done: key -> completion. A group of which all is done is left out; of others every
                 row is computed again, in the shape an undisturbed run would give it.
+
+        Raises:
+            ValueError: a request is to be pushed; trace.interp.steering.generate does that.
+        """
+        if any(request.push for request in requests):
+            raise ValueError("a request with a push is answered by trace.interp.steering only")
+        too_long, plans = self.plans(requests)
+        yield too_long
+        self.warn_of_shortage(group for plan in plans for group in plan.undone(done))
+        for plan in plans:
+            yield from self._run(plan, done)
+
+    def _run(self, plan: Plan, done: Mapping[str, Completion]) -> Iterator[list[Completion]]:
+        groups = plan.undone(done)
+        if not groups:  # then no weights are loaded
+            return
+        runner = self.runner(plan)
+        for group in groups:
+            yield from halving_when_full(runner, group)
+
+    def plans(self, requests: Sequence[Request]) -> tuple[list[Completion], list[Plan]]:
+        """What does not fit into the context, and all else as plans, without loading weights.
+
+        Rows of one plan have the same labels, and are pushed at the same layer and tokens.
         """
         rows = self.text.rows(requests, [request.key(self.identity) for request in requests])
-        too_long = [row for row in rows if row.room < 1]
-        yield [
+        too_long = [
             Completion(key=row.key, finish="too_long", prompt_tokens=len(row.ids))
-            for row in too_long
+            for row in rows
+            if row.room < 1
         ]
         fitting = [row for row in rows if row.room >= 1]
-        self._warn_of_shortage([row for row in fitting if row.key not in done])
-        for branches in dict.fromkeys(row.branches for row in fitting):
-            yield from self._run([row for row in fitting if row.branches == branches], done)
+        return too_long, [plan_of(some, self.engine, MIN_SAVED) for some in alike(fitting)]
 
-    def _warn_of_shortage(self, rows: Sequence[Row]) -> None:
+    def warn_of_shortage(self, groups: Iterable[RowGroup]) -> None:
+        """Logs a warning if the longest of the rows may not fit into memory."""
+        rows = [row for group in groups for batch in group for row in batch]
         if not rows:
             return
         longest = max(len(row.ids) + row.room for row in rows)
@@ -121,44 +142,17 @@ class HfModel:
         if said := memory.shortage(needed, memory.free_bytes(self.device)):
             log.warning("%s: %s", self.settings.name, said)
 
-    def _run(self, rows: list[Row], done: Mapping[str, Completion]) -> Iterator[list[Completion]]:
-        prompts = [row.ids for row in rows]
-        stems = prefix_tree(prompts, MIN_SAVED)
-        groups = [
-            group
-            for group in self._plan(rows, stems)
-            if any(row.key not in done for batch in group for row in batch)
-        ]
-        if not groups:
-            return
-        runner = Runner(
+    def runner(self, plan: Plan, steer: Steer = unsteered) -> Runner:
+        """What runs the groups of a plan, one after the other; loads the weights."""
+        return Runner(
             model=self.model,
             tokenizer=self.text.tokenizer,
             ends=self.ends,
             style=self.settings.reasoning,
             version=f"transformers {transformers.__version__}, torch {torch.__version__}",
-            prefixes=Prefixes(self.model, stems, prompts),
+            prefixes=Prefixes(self.model, plan.stems, plan.prompts),
+            steer=steer,
         )
-        for group in groups:
-            yield from halving_when_full(runner, group)
-
-    def _plan(self, rows: list[Row], stems: list[Stem]) -> list[RowGroup]:
-        planned: list[batches.Batch] = []
-        at: dict[int, int] = {}
-        for number, stem in enumerate(stems):
-            lengths = [len(rows[i].ids) - stem.end for i in stem.rows]
-            cut = batches.prefill_batches(lengths, self.engine.prefill_tokens)
-            planned += [[stem.rows[i] for i in batch] for batch in cut]
-            at |= dict.fromkeys(stem.rows, number)
-        if rows[0].branches:  # nothing is decoded: every batch can be logged by itself
-            groups = [[batch] for batch in planned]
-        else:
-            groups = batches.decode_groups(planned, self.engine.decode_rows)
-        if len(stems) == 1:  # else the order of the tree computes every beginning once
-            groups = batches.from_both_ends(groups)
-        return [
-            [[replace(rows[i], stem=at[i]) for i in batch] for batch in group] for group in groups
-        ]
 
 
 def halving_when_full(runner: Runner, group: RowGroup) -> Iterator[list[Completion]]:

@@ -73,6 +73,12 @@ Pick = Callable[[int, torch.Tensor], int]
 """(row, logits [vocabulary]) -> the next token's id."""
 Finished = Callable[[int, list[int]], bool]
 """(row, the tokens so far) -> whether the row ends here."""
+Aim = Callable[[Sequence[int], Sequence[int] | None], None]
+"""(the rows that the next forward holds, where in it the last token of each stands; None: last)"""
+
+
+def unaimed(rows: Sequence[int], last: Sequence[int] | None) -> None:
+    """For forwards that nobody steers."""
 
 
 @torch.inference_mode()
@@ -83,6 +89,7 @@ def decode(
     new_tokens: Sequence[int],
     pick: Pick | None,
     finished: Finished,
+    aim: Aim = unaimed,
 ) -> list[list[int]]:
     """Continues the rows of all `parts` together, token by token, until each has ended.
 
@@ -92,6 +99,7 @@ def decode(
         new_tokens: for each row, how many tokens it may get.
         pick: how a row's token is drawn; None takes the likeliest (greedy).
         finished: asked after every token of a row.
+        aim: told before every forward which rows are left in it.
 
     Returns:
         For each row its new tokens, the last one included; nothing for a row whose scores were
@@ -135,6 +143,7 @@ def decode(
         filled = cache.get_seq_length()
         step = filled - width
         positions = [[lengths[row] + step] for row in rows]
+        aim(rows, None)
         output = model(
             input_ids=torch.tensor(tokens, device=device)[:, None],
             attention_mask=mask[:, : filled + 1],

@@ -60,8 +60,11 @@ def render(tokenizer: Tokenizer, request: Request) -> str:
         text: str = tokenizer.apply_chat_template(
             messages,
             tokenize=False,
-            add_generation_prompt=True,
-            **{"strftime_now": TODAY.strftime, "date_string": TODAY.strftime("%d %b %Y")}
+            **{
+                "add_generation_prompt": True,
+                "strftime_now": TODAY.strftime,
+                "date_string": TODAY.strftime("%d %b %Y"),
+            }
             | dict(request.template_args),
         )
     except (TemplateError, ValueError, TypeError) as error:
@@ -113,7 +116,7 @@ def answer_tokens(tokenizer: Tokenizer, prefix: str, labels: Sequence[str]) -> A
     Raises:
         ConfigError: one label's tokens are the beginning of another's.
     """
-    whole = [_continuing(tokenizer, prefix + label) for label in labels]
+    whole = [continuing(tokenizer, prefix + label) for label in labels]
     shared = 0
     while all(len(ids) > shared + 1 for ids in whole) and len({ids[shared] for ids in whole}) == 1:
         shared += 1
@@ -128,7 +131,7 @@ def answer_tokens(tokenizer: Tokenizer, prefix: str, labels: Sequence[str]) -> A
     return AnswerTokens(forced=tuple(whole[0][:shared]), branches=branches)
 
 
-def _continuing(tokenizer: Tokenizer, text: str) -> list[int]:
+def continuing(tokenizer: Tokenizer, text: str) -> list[int]:
     """The tokens of `text` where it goes on from a prompt.
 
     It is tokenised behind something it cannot merge with, which is then taken off: alone,

@@ -18,7 +18,7 @@ from trace.report.cross_lab.claims import (
 from trace.report.cross_lab.family import ALPHA, Array, Reading, adjusted, discordant
 from trace.report.cross_lab.words import BUDGETS, FIELD_FREE, FIRST_BUDGET, ONLY_TRUNCATED, REPEAT
 from trace.report.entry import number
-from trace.report.rag_safety.contrast import probability
+from trace.report.grid import probability
 from trace.stats.paired import mcnemar_p
 
 

@@ -21,10 +21,10 @@ from trace.report.cross_lab.words import (
     plain,
 )
 from trace.report.entry import Metric
-from trace.report.grid import Grid
+from trace.report.grid import Grid, probability
 from trace.report.rag_safety.answers import ABSENT, UNSCORED, Codes
 from trace.report.rag_safety.cells import lines, share, spanned
-from trace.report.rag_safety.contrast import contrast, probability
+from trace.report.rag_safety.contrast import contrast
 
 NAME, TITLE = "cross_lab_context_field", "What the context field and judging again do to labels"
 ALL = "all"

@@ -15,8 +15,7 @@ from trace.report.compare.section import Section, missing
 from trace.report.cross_lab.family import ALPHA, Reading, discordant
 from trace.report.cross_lab.words import CONDITIONS, plain
 from trace.report.entry import number
-from trace.report.grid import Grid, decimal, percent
-from trace.report.rag_safety.contrast import probability
+from trace.report.grid import Grid, decimal, percent, probability
 
 NAME, TITLE = "cross_lab_pairs", "Which models differ"
 LARGEST = 15

@@ -9,8 +9,7 @@ from trace.report.compare.section import Section
 from trace.report.cross_lab.claims import Claim, pooled
 from trace.report.cross_lab.family import ALPHA, Reading
 from trace.report.entry import from_rate, number
-from trace.report.grid import Grid, decimal
-from trace.report.rag_safety.contrast import probability
+from trace.report.grid import Grid, decimal, probability
 from trace.stats.rates import rate
 from trace.stats.unpaired import cohens_h
 

@@ -17,10 +17,9 @@ from trace.report.compare.scores import Scores, doubts
 from trace.report.compare.section import Section, missing
 from trace.report.entry import Metric, number
 from trace.report.evidence.marks import key_below, marks
-from trace.report.grid import Grid, decimal, percent
+from trace.report.grid import Grid, decimal, percent, probability
 from trace.report.rag_safety.answers import Answers, Codes
 from trace.report.rag_safety.cells import asked, share
-from trace.report.rag_safety.contrast import probability
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.plane import names_across
 from trace.report.rag_safety.words import ACCURACY, HARM, ORACLE

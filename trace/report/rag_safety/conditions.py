@@ -12,16 +12,9 @@ from matplotlib.figure import Figure
 from trace.records import Json
 from trace.report.canvas import INK, POINT, Drawing, blank, head, name_rows, panels, ruled
 from trace.report.compare.section import Section, missing
-from trace.report.grid import Grid
+from trace.report.grid import Grid, probability
 from trace.report.rag_safety.answers import Answers
-from trace.report.rag_safety.contrast import (
-    FIELDS_TESTED,
-    Contrast,
-    contrasts,
-    difference,
-    probability,
-    tested,
-)
+from trace.report.rag_safety.contrast import FIELDS_TESTED, Contrast, contrasts, difference, tested
 from trace.report.rag_safety.labels import is_base, stacked
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.rates import NO_HARM

@@ -97,11 +97,6 @@ def difference(grid: Grid, found: Contrast) -> tuple[str, ...]:
     return (grid.value(found, signed=True) + star, spanned(grid, found))
 
 
-def probability(value: float | None) -> str:
-    """A p or q in a cell."""
-    return "–" if value is None else f"{value:.4f}" if value >= 1e-4 else f"{value:.1e}"
-
-
 def tested(found: Contrast) -> list[Any]:
     """The values of `FIELDS_TESTED`."""
     own = [found[name] for name in ("first_only", "second_only", "p", "q")]

@@ -14,19 +14,12 @@ from trace.report.canvas import INK, Drawing, blank, head, panels, ruled
 from trace.report.compare.section import FIELDS, Section, fields, missing
 from trace.report.entry import Metric, entry
 from trace.report.evidence.marks import key_below, marks
-from trace.report.grid import Grid
+from trace.report.grid import Grid, probability
 from trace.report.rag_safety.answers import Answers, Codes
 from trace.report.rag_safety.cells import asked, lines, share
 from trace.report.rag_safety.changes import short_title
 from trace.report.rag_safety.conditions import change_ticks, farthest
-from trace.report.rag_safety.contrast import (
-    FIELDS_TESTED,
-    Contrast,
-    contrasts,
-    difference,
-    probability,
-    tested,
-)
+from trace.report.rag_safety.contrast import FIELDS_TESTED, Contrast, contrasts, difference, tested
 from trace.report.rag_safety.labels import Label, typed
 from trace.report.rag_safety.panel import Verdicts
 from trace.report.rag_safety.plane import names_across

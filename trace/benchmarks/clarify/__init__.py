@@ -1,0 +1,1 @@
+"""Requests that lack what is needed to answer them: does a model ask back?"""

@@ -1,0 +1,1 @@
+"""Reading the residual stream of a language model."""

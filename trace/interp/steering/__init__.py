@@ -1,0 +1,1 @@
+"""Vectors that are added to the residual stream, and what a model answers under them."""
