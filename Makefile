@@ -10,7 +10,7 @@ ANNOTATE := .venv-annotate
 ANNOTATE_PY := $(ANNOTATE)/bin/python
 ANNOTATE_READY := $(ANNOTATE)/.ready
 
-.PHONY: demo demo-cross-lab test test-slow test-vllm test-annotate lint types bench gpu-check check env vllm-env annotate-env clean
+.PHONY: demo demo-cross-lab demo-interp test test-slow test-vllm test-annotate lint types bench gpu-check check env vllm-env annotate-env clean
 
 demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
 	$(PY) -m trace.run benchmark=tracesafe model=smollm2 protocol.answer=score limit=3 benchmark.distractors=2
@@ -18,6 +18,10 @@ demo: $(READY)  ## the main job: a small model judges tool-calling trajectories
 demo-cross-lab: $(READY)  ## six mock laboratories judge each other: the whole study without a model
 	$(PY) -m trace.run +sweeps=cross_lab_mock tracking.mode=disabled -m
 	$(PY) -m trace.run task=compare runs='outputs/runs/cross_lab/mock_*/**' tracking.mode=disabled
+
+demo-interp: $(READY)  ## is it readable inside a small model, and does pushing it change what it answers?
+	$(PY) -m trace.run task=probe probe.layers=all probe.control=gemma3_270m sampling.max_new_tokens=64
+	$(PY) -m trace.run task=steer 'steering.alphas=[-1,-0.5,0,0.5,1]' sampling.max_new_tokens=64
 
 test: $(READY)  ## the tests, under ten minutes on two cores
 	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE
@@ -44,6 +48,8 @@ bench: $(READY)  ## speed and precision, as ratios within one run
 	$(PY) -m bench.log
 	$(PY) -m bench.precision
 	$(PY) -m bench.prefixes
+	$(PY) -m bench.probes
+	$(PY) -m bench.steering
 	$(or $(wildcard $(VLLM_PY)),$(PY)) -m bench.vllm
 
 gpu-check: $(READY)  ## the engines on a CUDA machine, in under eight minutes

@@ -58,16 +58,14 @@ def reading(perplexity: float | None, repetition: float | None = 0.0, words: int
 
 
 def test_what_is_no_language_is_flagged() -> None:
-    usual = [reading(math.exp(x)) for x in (1.0, 1.9, 2.0, 2.1, 3.0)]  # median 2, MAD .1 … 1
-    spread = 1.4826 * 0.1  # deviations 1, .1, 0, .1, 1
-    limit = 2 + 3 * spread
-    inside, outside = reading(math.exp(limit - 0.01)), reading(math.exp(limit + 0.01))
+    usual = [reading(x) for x in (1.5, 1.9, 2.0, 2.1, 9.0, None)]  # the median is 2
+    inside, outside = reading(19.99), reading(20.01)
     circling, almost = reading(7.0, repetition=0.51), reading(7.0, repetition=0.5)
     empty, short = reading(None, None, words=0), reading(7.0, None, words=1)
     asked = [inside, outside, circling, almost, empty, short]
     assert incoherent(asked, usual) == [False, True, True, False, True, False]
 
 
-def test_without_a_spread_perplexity_is_no_sign() -> None:
+def test_without_anything_usual_perplexity_is_no_sign() -> None:
     assert incoherent([reading(1e9)], []) == [False]
-    assert incoherent([reading(1e9)], [reading(5.0)] * 3) == [False]
+    assert incoherent([reading(1e9)], [reading(None)]) == [False]

@@ -35,6 +35,8 @@ class HfEngine(Engine):
     """Tokens of one forward pass over prompts, padding counted. Bounds memory."""
     decode_rows: int = 32
     """Rows decoded together."""
+    random_weights: bool = False
+    """Whether random numbers stand in the place of the weights: a control of task=probe."""
 
     def __post_init__(self) -> None:
         check_choice("model.engine.dtype", self.dtype, DTYPES)

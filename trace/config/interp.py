@@ -63,7 +63,7 @@ class Probe:
             (self.positive is None) == (self.negative is None),
             "probe.positive",
             "and probe.negative: only one of them is given",
-            "Give both, such as 'probe.positive=[harmful]' 'probe.negative=[safe]'.",
+            "Give both, such as 'probe.positive=[Unsafe]' 'probe.negative=[Safe]'.",
         )
         both = set(self.positive or ()) & set(self.negative or ())
         check(

@@ -44,6 +44,7 @@ NO_EFFECT_ON_RESULT = (
     "model.engine.memory",
     "model.engine.cpu_cache_gib",
     "model.engine.max_rows",
+    "model.engine.random_weights",  # the identity tells
     "model.engine.concurrency",
     "model.engine.timeout",
     "model.engine.attempts",

@@ -160,7 +160,7 @@ def _of_answers(settings: config.Root, subject: Subject) -> _Found:
         seed=settings.seed,
         draws=settings.scoring.bootstrap_draws,
         output_dir=settings.output_dir,
-        control=None if control is None else (control.name, stream(control)),
+        control=None if control is None else (_called(control), stream(control)),
         texts=[one.response.text for one in kept.answers],
         labels=(kept.classes.positive, kept.classes.negative),
         scope=subject.scope,
@@ -171,6 +171,12 @@ def _of_answers(settings: config.Root, subject: Subject) -> _Found:
         notes=(*subject.notes, *kept.notes),
         fresh=subject.fresh,
     )
+
+
+def _called(control: config.Model) -> str:
+    """The name of a control model in tables."""
+    assert isinstance(control.engine, config.HfEngine)
+    return f"{control.name}{' (random weights)' if control.engine.random_weights else ''}"
 
 
 def _named(kept: Taken) -> list[Json]:

@@ -18,10 +18,8 @@ from trace.records import Completion, Request
 
 REPETITIVE = 0.5
 """An answer with a larger share of repeated trigrams goes round in circles."""
-OUTLYING = 3.0
-"""Scaled absolute deviations from the median beyond which a value is an outlier."""
-NORMAL = 1.4826
-"""What makes the median absolute deviation of normal numbers their standard deviation."""
+UNLIKELY = 10.0
+"""Times the usual perplexity beyond which an answer is word salad."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,23 +64,21 @@ def incoherent(measured: Sequence[Coherence], unpushed: Sequence[Coherence]) -> 
     """Which answers are no language any more.
 
     An answer is not if it is empty; if more than half of its trigrams repeat an earlier one; or if
-    its log-perplexity lies more than three scaled median absolute deviations above the median of
-    the unpushed answers (Hampel's identifier, as Leys et al. 2013 recommend it).
+    its perplexity is more than ten times the median of the unpushed answers: 2.3 nats a token less
+    likely than what the model itself would say. There is no accepted limit. One drawn from the
+    spread of the unpushed answers is far too strict, since greedy answers all lie close to the
+    least perplexity that there is; ten times lets odd wording pass and stops word salad.
 
     Args:
         measured: the answers in question.
-        unpushed: those at alpha = 0. Where their perplexities do not vary, perplexity is no sign.
+        unpushed: those at alpha = 0. Where none has a perplexity, perplexity is no sign.
     """
-    usual = [math.log(one.perplexity) for one in unpushed if one.perplexity is not None]
-    limit = math.inf
-    if usual:
-        middle = statistics.median(usual)
-        spread = statistics.median(abs(one - middle) for one in usual)
-        limit = middle + OUTLYING * NORMAL * spread if spread > 0 else math.inf
+    usual = [one.perplexity for one in unpushed if one.perplexity is not None]
+    limit = UNLIKELY * statistics.median(usual) if usual else math.inf
     return [
         one.words == 0
         or (one.repetition or 0) > REPETITIVE
-        or (one.perplexity is not None and math.log(one.perplexity) > limit)
+        or (one.perplexity is not None and one.perplexity > limit)
         for one in measured
     ]
 

@@ -43,6 +43,7 @@ class HfModel:
             **self.text.identity(),
             "dtype": engine.dtype,
             "quantisation": None if engine.quantisation == "none" else engine.quantisation,
+            **({"random_weights": True} if engine.random_weights else {}),
         }
 
     @cached_property
@@ -50,6 +51,9 @@ class HfModel:
         """The weights, in eval mode on the device, or spread over several."""
         transformers.utils.logging.disable_progress_bar()
         engine, attention = self.engine, self.engine.attention
+        if engine.random_weights:
+            dtype = getattr(torch, engine.dtype)
+            return self.text.source.random_weights(dtype=dtype).to(self.device).eval()
         spread = engine.device_map or (None if engine.quantisation == "none" else self.device)
         model = self.text.source.load_weights(
             dtype=getattr(torch, engine.dtype),

@@ -109,6 +109,20 @@ class Source:
             )
         return model
 
+    def random_weights(self, *, dtype: Any) -> Any:
+        """The same architecture with weights as before any training; the same ones every time.
+
+        Raises:
+            ConfigError: its description cannot be read.
+        """
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        with model_errors(self.settings), torch.random.fork_rng():
+            torch.manual_seed(0)
+            described = AutoConfig.from_pretrained(self.folder)
+            return AutoModelForCausalLM.from_config(described, dtype=dtype)
+
 
 def _is_text_side(path: Path) -> bool:
     return path.suffix == ".jinja" or path.name.startswith("tokenizer")
