@@ -21,7 +21,7 @@ demo-cross-lab: $(READY)  ## six mock laboratories judge each other: the whole s
 
 demo-interp: $(READY)  ## is it readable inside a small model, and does pushing it change what it answers?
 	$(PY) -m trace.run task=probe probe.layers=all probe.control=gemma3_270m sampling.max_new_tokens=64
-	$(PY) -m trace.run task=steer 'steering.alphas=[-1,-0.5,0,0.5,1]' sampling.max_new_tokens=64
+	$(PY) -m trace.run task=steer sampling.max_new_tokens=64
 
 test: $(READY)  ## the tests, under ten minutes on two cores
 	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE

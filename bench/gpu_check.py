@@ -19,6 +19,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from trace import config
+from trace.interp.activations.capture import captured
+from trace.interp.probes.newton import logistic
+from trace.interp.steering.push import pushed
 from trace.models.hf.engine import HfModel
 from trace.models.open import make
 from trace.records import Completion, Request, Sampling
@@ -125,27 +128,43 @@ class Check:
         return f"scores within {worst:.1e} nats of a forward a label"
 
     def hooks(self) -> str:
-        """A hook sees every layer's output, and adding zero changes no bit."""
+        """The stream is read behind every layer; a push arrives, and one of zero changes no bit."""
         model = self.model(dtype="bfloat16").model
         ids = torch.arange(3, 19, device=model.device)[None]
-        seen: list[torch.Size] = []
+        layers = range(model.config.num_hidden_layers)
+        vector = torch.ones(model.config.hidden_size)
 
-        def add_nothing(module: object, given: object, output: torch.Tensor) -> torch.Tensor:
-            hidden = output[0] if isinstance(output, tuple) else output
-            seen.append(hidden.shape)
-            return (hidden + 0, *output[1:]) if isinstance(output, tuple) else hidden + 0
+        def run(alpha: float) -> tuple[torch.Tensor, dict[int, torch.Tensor]]:
+            with (
+                torch.inference_mode(),
+                pushed(model, 0, vector, [alpha], "all"),
+                captured(model, layers, lambda stream: stream.float().cpu()) as seen,
+            ):
+                logits: torch.Tensor = model(ids).logits
+            return logits, seen
 
         with torch.inference_mode():
             before = model(ids).logits
-            handles = [layer.register_forward_hook(add_nothing) for layer in model.model.layers]
-            try:
-                after = model(ids).logits
-            finally:
-                for handle in handles:
-                    handle.remove()
-        assert len(seen) == len(model.model.layers), "a layer was not seen"
-        assert torch.equal(before, after), "adding zero changed the logits"
-        return f"{len(seen)} layers seen, logits bit-equal"
+        (still, base), (_, moved) = run(0.0), run(64.0)
+        assert torch.equal(before, still), "a push of zero changed the logits"
+        arrived = (moved[0] - base[0] - 64).abs().max().item()
+        assert arrived <= 0.5, f"the push arrived {arrived} off"  # bfloat16 has steps of .5 at 64
+        return f"{len(base)} layers read, a push arrives, logits bit-equal without one"
+
+    def probes(self) -> str:
+        """Probes are solved on the device as on the CPU."""
+        draw = torch.Generator().manual_seed(0)
+        x = torch.randn(80, 60, generator=draw, dtype=torch.float64)
+        y = torch.randint(0, 2, (4, 80), generator=draw).bool()
+        y[:, :2] = torch.tensor([True, False])
+        c = torch.full((4,), 0.1, dtype=torch.float64)
+        here, there = (
+            logistic(x.to(device), y.to(device), c.to(device), memory_gib=0.1)
+            for device in (self.device, "cpu")
+        )
+        worst = (here.cpu() - there).abs().max().item()
+        assert worst < 1e-8, f"they differ by {worst:.1e}"
+        return f"probes within {worst:.0e} of the CPU's"
 
     def out_of_memory(self) -> str:
         """A batch that does not fit is halved until it does, and nothing is lost."""
@@ -201,7 +220,7 @@ class Check:
 
     def all(self) -> list[Callable[[], str]]:
         """In the order of the report."""
-        return [self.batches_and_prefixes, self.bfloat16, self.scores, self.hooks,
+        return [self.batches_and_prefixes, self.bfloat16, self.scores, self.hooks, self.probes,
                 self.quantised, self.several_gpus, self.out_of_memory, self.vllm]  # fmt: skip
 
 

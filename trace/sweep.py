@@ -21,6 +21,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from trace import config
+from trace.config.root import INSIDE
 from trace.errors import ConfigError
 from trace.messages import explain
 
@@ -98,6 +99,7 @@ def refuse_model_beside_panel(overrides: Sequence[str]) -> None:
     """
     given = {o.get_key_element().lstrip("+"): o.value() for o in parse(overrides)}
     content = given.get("benchmark") not in STUDIES_OF_RESPONDENTS
+    content = content and given.get("task") not in INSIDE  # whose benchmark is clarify
     if content and given.get("judges") not in (None, "null") and "model" in given:
         raise ConfigError(
             "judges: stands beside model, and on this benchmark a panel judges instead of a model. "

@@ -171,14 +171,48 @@ def test_shuffles_exchange_whole_groups_of_a_size(rows: list[tuple[int, bool]], 
 
     def kinds(labels: np.ndarray) -> list[tuple[bool, ...]]:
         return sorted(
-            tuple(bool(labels[i]) for i in range(len(group)) if group[i] == one)
+            unswapped(tuple(bool(labels[i]) for i in range(len(group)) if group[i] == one))
             for one in set(group)
         )
 
+    def unswapped(held: tuple[bool, ...]) -> tuple[bool, ...]:
+        return tuple(one ^ held[0] for one in held) if 2 * sum(held) == len(held) else held
+
     for labeling in made:
         assert kinds(labeling) == kinds(y)
+        assert labeling.sum() == y.sum()
         if distinct(y, group) == 1:
             assert (labeling == y).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "group"),
+    [
+        ([1, 0] * 3, [0, 0, 1, 1, 2, 2]),  # pairs, each of one request in two versions
+        ([1, 0, 1, 0, 1, 0, 1, 0], [0] * 4 + [1] * 4),  # and each answered twice
+        ([1, 0, 0, 1, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3]),
+        ([1, 0, 0, 1, 0, 1], [0, 0, 0, 1, 1, 1]),
+        ([1, 0, 1, 0, 0], [0, 1, 2, 3, 3]),
+    ],
+)
+def test_as_many_labelings_come_up_as_there_are(y: list[int], group: list[int]) -> None:
+    flags = np.array(y, dtype=np.bool_)
+    made = labelings(flags, group, 2000, seed=1)
+    assert len({tuple(labeling.tolist()) for labeling in made}) == distinct(flags, group)
+
+
+def test_pairs_swap_their_classes_together_with_their_repeats() -> None:
+    made = labelings(np.array([True, False, True, False] * 2), [0] * 4 + [1] * 4, 40, seed=0)
+    assert {tuple(labeling[:4].tolist()) for labeling in made} == {
+        (True, False, True, False),
+        (False, True, False, True),
+    }
+
+
+def test_labels_that_cannot_be_exchanged_have_no_p() -> None:
+    found = over_layers(np.array([[0.9]]), (0,), distinct=1)
+    assert found["peak_p"] is None
+    assert found["reason"] == "exchanging the labels of groups changes none of them"
 
 
 def test_how_many_labelings_there_are() -> None:

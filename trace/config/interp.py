@@ -126,7 +126,7 @@ class Steering:
     """The decoder layer behind which it is added; half of the depth without a number."""
     alpha: float | None = None
     """How hard it is pushed, beside 0, which is always measured: one of a sweep."""
-    alphas: list[float] = field(default_factory=lambda: [-6.0, -3.0, 0.0, 3.0, 6.0])
+    alphas: list[float] = field(default_factory=lambda: [-1.0, -0.5, 0.0, 0.5, 1.0])
     """How hard it is pushed, all in one batch; read where `alpha` is not given."""
     unit: str = "raw"
     """raw: alpha times the vector. median_norm: alpha times the median length of the stream."""

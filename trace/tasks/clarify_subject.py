@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from trace import config
@@ -90,12 +91,20 @@ class ClarifySubject:
         return self._classes
 
     def asked(self) -> list[Question]:
-        """The underspecified requests where the response tells the classes, else all."""
+        """The underspecified requests where the response tells the classes, else all.
+
+        Once a request, whatever `epochs`, to be answered greedily.
+        """
         among = self._taken
         return [
-            Question(id=self._name(request), group=outcome.item.pair, request=request)
+            Question(
+                id=self._name(request),
+                group=outcome.item.pair,
+                request=replace(request, sampling=replace(request.sampling, temperature=0.0)),
+            )
             for request, outcome in self._answered
-            if among is not _of_response or outcome.item.kind == UNDERSPECIFIED
+            if request.epoch == 0
+            and (among is not _of_response or outcome.item.kind == UNDERSPECIFIED)
         ]
 
     def judge(

@@ -65,4 +65,5 @@ def finished_runs(folders: Sequence[Path]) -> FinishedRuns:
 
 def sha256_of(path: Path) -> str:
     """The sha256 of an input file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -36,6 +36,11 @@ def subject_of(settings: config.Root) -> Subject:
                 "activations. Use model/engine=hf with the weights themselves."
             )
     if settings.probe.run is not None:
+        if settings.judges is not None:
+            raise ConfigError(
+                "judges: are not read with probe.run, whose own judges label new answers too. "
+                "Leave them out, or evaluate with these judges first."
+            )
         return JudgedRun.begun(settings)
     if not isinstance(settings.benchmark, config.Clarify):
         raise ConfigError(
@@ -104,10 +109,12 @@ def taken(settings: config.Root, subject: Subject) -> Taken:
         ("negative", classes.negative, False),
     ):
         if not any(one.positive is wanted for one in answers):
+            out = Counter(lacking.values()) + Counter(classes.left_out)
+            told = ", ".join(f"{count} {reason}" for reason, count in out.items())
             raise DataError(
                 f"probe.{name}: no answer that can be read is {' or '.join(map(str, labels))}, so "
-                "there is nothing to tell apart. Take other labels, more samples, or another "
-                "benchmark.label."
+                f"there is nothing to tell apart{f' (left out: {told})' if told else ''}. Take "
+                "other labels, more samples, or another benchmark.label."
             )
     reasons = Counter(lacking.values())
     notes = tuple(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from trace import config
+from trace.errors import ConfigError
 from trace.models.open import open_model
 from trace.records import Json
 from trace.report.canvas import write_drawings
@@ -19,7 +20,7 @@ from trace.report.interp.probe_tables import probe_grids
 from trace.report.interp.probe_words import probe_limits, probe_sentences
 from trace.report.plan import Plan
 from trace.tasks.compared import sha256_of
-from trace.tasks.inside import Taken, hashed, subject_of, taken
+from trace.tasks.inside import OF_THE_MACHINE, Taken, hashed, subject_of, taken
 from trace.tasks.labelled import Subject
 from trace.tasks.results import track_results, write_results
 from trace.tracking.manifest import provenance, write_manifest
@@ -27,6 +28,7 @@ from trace.tracking.rundir import check_writable
 from trace.tracking.tracked import last_lines, tracked_run
 
 if TYPE_CHECKING:  # a dry run does without torch
+    from trace.interp.labelled import Labelled
     from trace.interp.probes.measure import Measured
     from trace.interp.stream import Stream
 
@@ -49,10 +51,10 @@ def run(settings: config.Root, *, group: str | None) -> None:
     """
     console = Console(highlight=False)
     check_writable(settings.output_dir)
-    file = settings.probe.activations
-    if file is not None:
-        subject, origin = None, {"data": {"activations": sha256_of(Path(file).expanduser())}}
-        parts: tuple[str, ...] = ("runs", "activations", Path(file).stem)
+    if settings.probe.activations is not None:
+        file = _file(settings)
+        subject, origin = None, {"data": {"activations": sha256_of(file)}}
+        parts: tuple[str, ...] = ("runs", "activations", file.stem)
         identity: Json = {
             "config": {"seed": settings.seed, "draws": settings.scoring.bootstrap_draws},
             "probe": _plain(settings),
@@ -96,7 +98,7 @@ def run(settings: config.Root, *, group: str | None) -> None:
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened."""
     if settings.probe.activations is not None:
-        return Plan(what=f"probe {settings.probe.activations}", work=(), arms={}, notes=())
+        return Plan(what=f"probe {_file(settings)}", work=(), arms={}, notes=())
     subject = subject_of(settings)
     return Plan(
         what=f"probe {'/'.join(subject.place(settings.model.name))}",
@@ -106,17 +108,44 @@ def plan(settings: config.Root) -> Plan:
     )
 
 
+_OF_ANSWERS = ("positive", "negative", "layers", "position")
+"""Keys of `probe` that say nothing about a file of activations."""
+
+
+def _file(settings: config.Root) -> Path:
+    """The file of activations.
+
+    Raises:
+        ConfigError: it is no file, or a key stands beside it that is for answers.
+    """
+    probe = settings.probe
+    assert probe.activations is not None
+    for key, said in (
+        ("positive", probe.positive is not None),
+        ("layers", isinstance(probe.layers, list)),
+        ("control", probe.control is not None),
+    ):
+        if said:
+            raise ConfigError(
+                f"probe.{key}: is for answers that a model reads, and probe.activations has been "
+                f"read: all in the file is taken. Leave probe.{key} out."
+            )
+    path = Path(probe.activations).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"probe.activations: {path} is no file. Give a safetensors file.")
+    return path
+
+
 def _plain(settings: config.Root) -> Json:
-    probe = config.plain(settings.probe)
-    return {k: v for k, v in probe.items() if k not in ("activations", "memory_gib", "control")}
+    left_out = (*OF_THE_MACHINE, *_OF_ANSWERS)
+    return {k: v for k, v in config.plain(settings.probe).items() if k not in left_out}
 
 
 def _of_file(settings: config.Root) -> _Found:
     from trace.interp.probes.activations_file import read_activations
     from trace.interp.probes.measure import measure
 
-    assert settings.probe.activations is not None
-    read = read_activations(str(Path(settings.probe.activations).expanduser()))
+    read = read_activations(str(_file(settings)))
     measured = measure(
         read.stream,
         read.positive,
@@ -161,7 +190,8 @@ def _of_answers(settings: config.Root, subject: Subject) -> _Found:
         draws=settings.scoring.bootstrap_draws,
         output_dir=settings.output_dir,
         control=None if control is None else (_called(control), stream(control)),
-        texts=[one.response.text for one in kept.answers],
+        texts=[_read(one, settings.probe.position) for one in kept.answers],
+        position=settings.probe.position,
         labels=(kept.classes.positive, kept.classes.negative),
         scope=subject.scope,
     )
@@ -171,6 +201,11 @@ def _of_answers(settings: config.Root, subject: Subject) -> _Found:
         notes=(*subject.notes, *kept.notes),
         fresh=subject.fresh,
     )
+
+
+def _read(one: Labelled, position: str) -> str:
+    """What stands before the position: a baseline must not know more than the model did there."""
+    return "\n".join(one.request.texts) if position == "prompt_end" else one.response.text
 
 
 def _called(control: config.Model) -> str:

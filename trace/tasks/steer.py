@@ -70,12 +70,15 @@ def run(settings: config.Root, *, group: str | None) -> None:
 def plan(settings: config.Root) -> Plan:
     """What `run` would do; no model is opened."""
     subject = subject_of(settings)
+    pushes = 2 * len(settings.steering.grid) - 1
     return Plan(
         what=f"steer {'/'.join(subject.place(settings.model.name))} "
         f"at {', '.join(f'{alpha:g}' for alpha in settings.steering.grid)}",
         work=subject.work(),
-        arms={},
-        notes=(),
+        notes=(
+            "the prompts that the vector was not made from, about half, are then answered under "
+            f"{pushes} pushes each (a random direction's among them), and judged like the first.",
+        ),
     )
 
 

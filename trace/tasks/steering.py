@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from trace import config
 from trace.errors import ConfigError, DataError
-from trace.interp.activations.read import read_stream
-from trace.interp.labelled import Labelled
-from trace.interp.probes.fitted import fit_all
-from trace.interp.probes.fitting import NewtonFit
-from trace.interp.steering import direction as made
+from trace.interp.steering import direction as directions
 from trace.interp.steering import scale
 from trace.interp.steering.coherence import Coherence, coherence, repetition
 from trace.interp.steering.direction import Direction
 from trace.interp.steering.generate import steered
 from trace.interp.steering.outcome import Dose, measure
 from trace.interp.steering.split import halves
-from trace.interp.stream import Stream
 from trace.models.hf.engine import HfModel
 from trace.models.open import open_model
 from trace.records import Completion, Json, Push, Request, Verdict, digest
+from trace.tasks import steering_vector
 from trace.tasks.inside import Taken, remembered, taken
 from trace.tasks.labelled import Question, Subject
 
@@ -68,17 +63,8 @@ class Steering:
             TraceError: there are too few items, no such layer, or the vector is another model's.
         """
         model = _model(settings)
-        count, width = model.text.config.num_hidden_layers, model.text.config.hidden_size
-        wanted = settings.steering
-        given = None
-        if wanted.vector is not None:
-            path = Path(wanted.vector).expanduser()
-            given = made.load(path, identity=model.identity, width=width, layers=count)
-            if wanted.layer not in (None, given.layer):
-                raise ConfigError(
-                    f"steering.layer: {wanted.layer}, and steering.vector was made at layer "
-                    f"{given.layer}. Leave the layer out."
-                )
+        count, wanted = model.text.config.num_hidden_layers, settings.steering
+        given = None if wanted.vector is None else steering_vector.read(settings, model)
         layer = given.layer if given is not None else wanted.layer
         layer = count // 2 if layer is None else layer
         if layer >= count:
@@ -87,15 +73,22 @@ class Steering:
                 f"counted from 0 to {count - 1}."
             )
         kept = taken(settings, subject)
-        build, _ = halves(kept.group, kept.positive, settings.seed)
-        seen = {kept.group[i] for i in build}
-        if given is not None:
+        if given is None:
+            build, _ = halves(kept.group, kept.positive, settings.seed)
+            seen = {kept.group[i] for i in build}
+        else:
             seen = set(given.meta["split"])
+            everything = range(len(kept.group))  # of other data, where the vector saw none of it
+            build = tuple(i for i in everything if kept.group[i] in seen) or tuple(everything)
         questions = [one for one in subject.asked() if one.group not in seen]
         if not questions:
             raise DataError(
                 "steering: the vector was made from all items, and none is left to try it on. "
-                "Take another seed, or a run with more items."
+                + (
+                    "Take another seed, or a run with more items."
+                    if given is None
+                    else "Leave steering.vector out, or take a run with other items."
+                )
             )
         return cls(
             settings=settings,
@@ -113,14 +106,10 @@ class Steering:
         Raises:
             TraceError: the classes cannot be told apart, or the model cannot be pushed.
         """
-        built = [self.kept.answers[i] for i in self.build]
-        sides = [one.positive for one in built]
-        stream = self._stream(built)
-        difference = made.difference(stream, sides, layer=self.layer, meta=self._meta())
-        probe = self._probe(built, sides, stream, difference)
-        own = self.given or (probe if self.settings.steering.direction == "probe" else difference)
-        assert own is not None
-        median = self._median(built)
+        own = self.given or steering_vector.made(
+            self.settings, _model(self.settings), self.kept, self.build, self.layer
+        )
+        median = self._median()
         arms = self._arms(own, median)
         asked = [
             replace(one.request, push=arm.push) for one in self.questions for arm in arms
@@ -133,8 +122,8 @@ class Steering:
             output_dir=self.settings.output_dir,
         )
         repeated = [one for one in self.questions for _ in arms]
+        read = self._coherence(asked, answers)  # before judges take the model's place in memory
         verdicts = self.subject.judge(repeated, answers)
-        read = self._coherence(asked, answers)
         counted, lost = measure(
             [
                 Dose(
@@ -158,16 +147,12 @@ class Steering:
         vector = {
             "direction": own.name,
             "layer": self.layer,
-            "position": self.settings.probe.position,
             "norm": own.norm,
             "median_norm": median,
             "unit": self.settings.steering.unit,
             "tokens": self.settings.steering.tokens,
             "sha256": own.sha256,
-            "classes": own.meta["classes"],
-            "made_from": {"positive": sum(sides), "negative": len(sides) - sum(sides)},
-            "separation": made.separation(own, stream, sides),
-            "cosine_probe": None if probe is None else made.cosine(difference, probe),
+            **{key: own.meta[key] for key in steering_vector.ORIGIN},
             "outcome": self.subject.outcome,
         }
         return Found(
@@ -181,46 +166,9 @@ class Steering:
             fresh=fresh or self.subject.fresh,
         )
 
-    def _stream(self, built: Sequence[Labelled]) -> Stream:
-        return read_stream(
-            self.settings.model,
-            built,
-            layers=[self.layer],
-            position=self.settings.probe.position,
-            trainer=self.settings.trainer,
-            output_dir=self.settings.output_dir,
-        )
-
-    def _meta(self) -> dict[str, Json]:
-        """What is stored beside the vector."""
-        return {
-            "model": dict(_model(self.settings).identity),
-            "position": self.settings.probe.position,
-            "classes": self.kept.described(),
-            "split": sorted({self.kept.group[i] for i in self.build}),
-            "seed": self.settings.seed,
-        }
-
-    def _probe(
-        self, built: Sequence[Labelled], sides: Sequence[bool], stream: Stream, like: Direction
-    ) -> Direction | None:
-        """The direction of a probe of the same half; None where it is not asked for."""
-        if self.settings.steering.direction != "probe":
-            return None
-        asked = self.settings.probe
-        only = Stream(x=stream.layer(self.layer)[:, None], layers=(self.layer,))
-        probes = fit_all(
-            only,
-            sides,
-            [one.group for one in built],
-            folds=asked.folds,
-            strengths=asked.strengths,
-            seed=self.settings.seed,
-            fit=NewtonFit(memory_gib=asked.memory_gib),
-        )
-        return made.from_probe(probes.layer(self.layer), like, only, sides)
-
-    def _median(self, built: Sequence[Labelled]) -> float:
+    def _median(self) -> float:
+        """The median length of the stream, over the answers that the vector was made from."""
+        built = [self.kept.answers[i] for i in self.build]
         identity = _model(self.settings).identity
         what = {
             "median_norm": self.layer,
@@ -239,7 +187,7 @@ class Steering:
         """Every strength of the vector, and of a random one all but 0."""
         wanted, engine = self.settings.steering, self.settings.model.engine
         assert isinstance(engine, config.HfEngine)
-        random = made.random(own, self.settings.seed)
+        random = directions.random(own, self.settings.seed)
         arms = []
         for direction in (own, random):
             for alpha in wanted.grid:

@@ -203,6 +203,20 @@ def test_no_text_is_cut_or_overlaps(make: Callable[[], dict[str, Any]]) -> None:
     assert min(text.get_fontsize() for text in texts) >= 7
 
 
+@pytest.mark.parametrize("panel", [0, 1])
+def test_every_line_goes_through_what_is_without_a_push(panel: int) -> None:
+    rows = [row for row in grid_of([-3, 0, 3]) if row["direction"] != "random" or row["alpha"]]
+    (zero,) = [row for row in rows if not row["alpha"]]
+    value = (zero["share"]["value"], zero["coherence"]["perplexity"])[panel]
+    axes = drawn(steer_result(rows))[panel]
+    lines = [one for one in axes.get_lines() if len(one.get_xdata()) == 3]
+    ways = {one.get_linestyle(): one for one in lines if one.get_linestyle() != "None"}
+    assert ways.keys() == {"-", "--"}
+    for one in ways.values():
+        assert float(np.ravel(one.get_xdata())[1]) == pytest.approx(0, abs=0.1)
+        assert float(np.ravel(one.get_ydata())[1]) == value
+
+
 def test_it_says_what_changed() -> None:
     said = steer_sentences(RESULTS["five"]())
     assert said[0] == (
@@ -213,7 +227,32 @@ def test_it_says_what_changed() -> None:
     assert "random direction" in said[2]
     assert "at no strength" in said[2]
     assert "(difference of means, α = −6, +6)" in said[3]
-    assert steer_sentences(RESULTS["two"]())[1].endswith("; no push down lowers it.")
+    assert steer_sentences(RESULTS["two"]())[1].endswith(", q = 0.0100.")  # none down was tried
+
+
+@pytest.mark.parametrize(
+    ("positives", "adjusted", "incoherent", "said"),
+    [
+        (20, 0.3, 0, "; no push down lowers it significantly."),
+        (45, 0.001, 0, "; at α = −3 it changes against the direction of the push."),
+        (45, 0.001, 40, "q = 0.0100."),
+    ],
+)
+def test_it_says_what_the_other_way_did(
+    positives: int, adjusted: float, incoherent: int, said: str
+) -> None:
+    down = dose("difference", -3, positives, adjusted=adjusted, incoherent=incoherent)
+    result = steer_result([*grid_of([0, 3]), down], up=3)
+    assert steer_sentences(result)[1].endswith(said)
+
+
+def test_gibberish_changes_nothing() -> None:
+    rows = [dose("difference", 0, 20, adjusted=None),
+            *(dose(name, 3, 2, adjusted=0.001, incoherent=40)
+              for name in ("difference", "random"))]  # fmt: skip
+    said = steer_sentences(steer_result(rows))
+    assert said[1] == "Whether a push changes the share of “asks_back” is not known."
+    assert not any("of equal length changed" in sentence for sentence in said)
 
 
 def test_it_says_that_nothing_changed() -> None:
@@ -234,7 +273,7 @@ def test_a_change_the_wrong_way_is_neither_no_change_nor_an_effect() -> None:
 def test_a_random_direction_that_acts_is_said_to() -> None:
     rows = [*grid_of([0, 3]), dose("random", 6, 45, adjusted=0.001)]
     said = " ".join(steer_sentences(steer_result(rows, up=3)))
-    assert "changed the share as well, at α = +6: what the vector does there is not shown" in said
+    assert "changed the share as well, at α = +6: what the vector does at such a length" in said
 
 
 def test_limits_are_those_of_the_run() -> None:

@@ -44,28 +44,35 @@ def read_activations(path: str) -> Activations:
     if x.dim() != 3 or not x.numel() or y.shape != (n,) or group.shape != (n,):
         shapes = ", ".join(f"{k} {list(tensors[k].shape)}" for k in ("x", "y", "group"))
         raise DataError(f"{path}: the shapes are {shapes}. It must hold {_WANTED}.")
-    if (
-        not x.is_floating_point()
-        or group.is_floating_point()
-        or not bool(((y == 0) | (y == 1)).all())
-    ):
+    if not x.is_floating_point() or y.is_complex() or not _whole(group):
         kinds = ", ".join(f"{k} {tensors[k].dtype}" for k in ("x", "y", "group"))
         raise DataError(f"{path}: the tensors are {kinds}. It must hold {_WANTED}.")
+    values = y.tolist()
+    if strange := [one for one in values if one not in (0, 1)]:
+        raise DataError(f"{path}: y holds {strange[0]}. It must hold {_WANTED}.")
     layers = tensors.get("layers", torch.arange(x.shape[1]))
-    if layers.shape != (x.shape[1],) or len(set(layers.tolist())) != len(layers):
+    numbers = [int(one) for one in layers.reshape(-1)] if _whole(layers) else []
+    if layers.shape != (x.shape[1],) or len(set(numbers)) != x.shape[1]:
         raise DataError(
-            f"{path}: layers {list(layers.shape)} must name each of the {x.shape[1]} layers of x "
-            "once. Leave it out to count them from 0."
+            f"{path}: layers {list(layers.shape)} {layers.dtype} must name each of the "
+            f"{x.shape[1]} layers of x once, by a whole number. Leave it out to count them from 0."
         )
-    stream = Stream(x=x.to(torch.float32), layers=tuple(int(one) for one in layers))
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    if order != list(range(len(numbers))):
+        x = x[:, order]
+    stream = Stream(x=x.to(torch.float32), layers=tuple(sorted(numbers)))
     check_finite(stream, path)
-    positive = tuple(bool(one) for one in y)
+    positive = tuple(bool(one) for one in values)
     if len(set(positive)) == 1:
         raise DataError(
             f"{path}: y is {int(positive[0])} for all {n} samples: there is nothing to tell apart. "
             "Give samples of both classes."
         )
     return Activations(stream=stream, positive=positive, group=tuple(int(one) for one in group))
+
+
+def _whole(numbers: torch.Tensor) -> bool:
+    return not (numbers.is_floating_point() or numbers.is_complex())
 
 
 def check_finite(stream: Stream, where: str) -> None:

@@ -97,7 +97,7 @@ class AdamwFit:
     ) -> tuple[Tensor, Tensor]:
         """As `Fit` says."""
         scale = _streamed_scaling(x, train)
-        chunk = max(1, int(self.memory_gib * 2**30 / (8 * _COPIES * x.shape[1])))
+        chunk = max(1, int(min(len(y), self.memory_gib * 2**30 / (8 * _COPIES * x.shape[1]))))
         parts = [
             self._fit(x, train, scale, some, c)
             for some, c in zip(torch.split(y, chunk), torch.split(strengths, chunk), strict=True)

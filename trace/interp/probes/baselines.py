@@ -1,4 +1,4 @@
-"""What can be told from the text of the answers alone, without looking inside the model."""
+"""What can be told from the texts alone, without looking inside the model."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from trace.interp.probes.shuffles import p_value
 from trace.records import Json
 from trace.report.entry import number
+from trace.report.grid import many
 from trace.stats.auc import auc_interval
 from trace.stats.resampling import BootstrapInterval, cluster_bootstrap
 
@@ -145,6 +146,8 @@ def over_layers(accuracies: Array, layers: Sequence[int], *, distinct: int) -> d
         "folds": "fixed: those of the labels as they are",
         "reason": None,
     }
+    if distinct == 1:
+        return found | {"reason": "exchanging the labels of groups changes none of them"}
     if not count:
         return found | {"reason": "no shuffles were asked for (probe.permutations=0)"}
     found["peak_p"] = number(p_value(float(observed.max()), null.max(0)))
@@ -162,5 +165,5 @@ def over_layers(accuracies: Array, layers: Sequence[int], *, distinct: int) -> d
     else:
         found["reason"] = "a shuffle of the labels is as good as the labels in the last layer"
     if distinct <= count:
-        found["reason"] = f"exchanging the labels of groups gives only {distinct} labelings"
+        found["reason"] = f"exchanging the labels of groups gives only {many(distinct, 'labeling')}"
     return found

@@ -45,7 +45,7 @@ def split(
         seed: of the order in which groups are dealt out.
 
     Raises:
-        DataError: there is one class only.
+        DataError: there is one class only, or one group.
         ConfigError: there are too few groups, or a class is missing on one side of a fold.
     """
     if positive.all() or not positive.any():
@@ -72,6 +72,11 @@ def _deal(
     positive: NDArray[np.bool_], code: Rows, folds: int, seed: int, key: str
 ) -> list[tuple[Rows, Rows]]:
     count = len(np.unique(code))
+    if count < 2:
+        raise DataError(
+            "group: all samples share one, and what is told from one group can be tried on no "
+            "other. Give every item its own, versions of an item the same."
+        )
     if count < folds:
         raise ConfigError(f"{key}: {folds} is more than the {count} groups. Use {count} or fewer.")
     for name, rows in (("positive", positive), ("negative", ~positive)):

@@ -55,6 +55,7 @@ def measure(
     output_dir: str,
     control: tuple[str, Stream] | None = None,
     texts: Sequence[str] | None = None,
+    position: str | None = None,
     labels: tuple[Sequence[str], Sequence[str]] = (("positive",), ("negative",)),
     scope: str | None = None,
 ) -> Measured:
@@ -71,7 +72,9 @@ def measure(
         output_dir: where an interrupted solution is picked up from.
         control: name and stream [samples, its own layers, its own d] of a model that never wrote
             the answers, for the same samples in the same order.
-        texts: the answers, for the baselines; without them there are none.
+        texts: what stands before the position that was read, for the baselines; without them
+            there are none.
+        position: where the stream was read, if that is known.
         labels: the names of the labels of the positive and of the negative class.
         scope: why the result is illustrative, if it is.
 
@@ -90,7 +93,8 @@ def measure(
     ]
     procedure = Procedure(settings=settings, trainer=trainer, output_dir=output_dir)
     judged = Judged(positive=y, group=group, draws=draws, seed=seed)
-    shuffled = labelings(y, group, settings.permutations, seed=seed)
+    ways = distinct(y, group)
+    shuffled = labelings(y, group, settings.permutations if ways > 1 else 0, seed=seed)
     decisions, strengths = procedure.one(stream.x, shuffled, splits[0])
     again = procedure.again(stream.x, y, splits[1:])
     probes = procedure.probes(stream, positive, group, seed=seed)
@@ -117,13 +121,13 @@ def measure(
             "positive": {"labels": list(labels[0]), "n": int(y.sum())},
             "negative": {"labels": list(labels[1]), "n": int((~y).sum())},
             "groups": len(set(group)),
-            "position": settings.position,
+            "position": position,
             "d": stream.x.shape[2],
         },
         "layers": rows,
         "baselines": _baselines(texts, procedure, splits[0], judged),
         "control": None,
-        "shuffles": over_layers(accuracies, stream.layers, distinct=distinct(y, group)),
+        "shuffles": over_layers(accuracies, stream.layers, distinct=ways),
         "scope": scope,
     }
     if control is not None:

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from trace.errors import ConfigError
+
 _STEPS = 200
 _HALVINGS = 40
 _SETTLED = 1e-4  # change of a decision value; the error after such a step is about its square
@@ -44,23 +46,25 @@ def logistic(
         w and, in the last column, b: [problems, r + 1].
 
     Raises:
-        RuntimeError: a problem has not converged, or cannot in float64.
+        ConfigError: a problem has not converged, or cannot in float64.
     """
     x = torch.cat([features, features.new_ones(len(features), 1)], 1)
     width = x.shape[1]
     budget = memory_gib * _GIB
-    chunk = max(1, int(budget / 2 / (8 * _COPIES * width**2)))
+    chunk = max(1, int(min(len(y), budget / 2 / (8 * _COPIES * width**2))))
     # One product for all Hessians is several times faster than one a problem, where it fits.
     # A rough Hessian gives nearly the same steps in half the time, while it is well-conditioned.
     weight = balanced(y).to(x.dtype) * strengths[:, None]
     rough = x.to(torch.float32) if 1 + weight.max() / 4 * x.square().sum() < _ROUGH else x
     fits = 8 * x.numel() * width <= budget / 2
     squares = (rough[:, :, None] * rough[:, None, :]).flatten(1) if fits else None
-    parts = zip(torch.split(y, chunk), torch.split(weight, chunk), strict=True)
+    parts = zip(*(torch.split(each, chunk) for each in (y, weight, strengths)), strict=True)
     return torch.cat([_solve(x, rough, squares, *part) for part in parts])
 
 
-def _solve(x: Tensor, rough: Tensor, squares: Tensor | None, y: Tensor, weight: Tensor) -> Tensor:
+def _solve(
+    x: Tensor, rough: Tensor, squares: Tensor | None, y: Tensor, weight: Tensor, strengths: Tensor
+) -> Tensor:
     target = y.to(x.dtype)
     penalty = x.new_ones(x.shape[1])
     penalty[-1] = 0
@@ -77,14 +81,21 @@ def _solve(x: Tensor, rough: Tensor, squares: Tensor | None, y: Tensor, weight: 
         if step is None:
             step = _newton_step(x, None, curvature, penalty, gradient)
         if step is None:
-            raise RuntimeError("a Hessian is not positive definite")
+            raise _too_large(strengths)
         moved = step @ x.T
         scale = _scale(at, decision, step, moved, heavy, aim, penalty, (gradient * step).sum(1))
         solution[open_] = at - scale * step
         open_ = open_[moved.abs().amax(1) > _SETTLED]
         if not len(open_):
             return solution
-    raise RuntimeError(f"{len(open_)} of {len(y)} logistic regressions have not converged")
+    raise _too_large(strengths[open_])
+
+
+def _too_large(strengths: Tensor) -> ConfigError:
+    return ConfigError(
+        f"probe.strengths: with C = {float(strengths.max()):g} a probe does not settle in float64. "
+        "Give smaller ones; 0.00001 to 0.1 is the default."
+    )
 
 
 def _newton_step(

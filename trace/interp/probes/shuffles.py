@@ -16,14 +16,21 @@ def labelings(
     """The labels as they are, and `count` shuffles of them: [count + 1, n].
 
     Groups are what is exchangeable, not rows: groups of equal size exchange their labels as a
-    whole, in the order of their rows. (Restricted permutation: Good 2005, section 3.7.)
+    whole, in the order of their rows. A group that holds as many of one class as of the other, as
+    a pair of versions does, may also swap its classes: where all groups are such pairs, nothing
+    else could change. (Restricted permutation: Good 2005, section 3.7.)
     """
     rng = np.random.default_rng(seed)
     made = np.tile(positive, (count + 1, 1))
     for rows in _by_size(group):
         held = positive[rows]  # [groups, size]
+        even = _even(held)
         for labeling in made[1:]:
-            labeling[rows] = held[rng.permutation(len(rows))]
+            order = rng.permutation(len(rows))
+            labeling[rows] = held[order]
+            if even.any():
+                swapped = even[order] & (rng.random(len(rows)) < 0.5)
+                labeling[rows] ^= swapped[:, None]
     return made
 
 
@@ -31,9 +38,19 @@ def distinct(positive: NDArray[np.bool_], group: Sequence[Hashable]) -> int:
     """How many different labelings such shuffles can give."""
     ways = 1
     for rows in _by_size(group):
-        kinds = Counter(map(tuple, positive[rows].tolist()))
+        held = positive[rows]
+        even = _even(held)
+        same = held ^ (even & held[:, 0])[:, None]  # as it is before or after a swap
+        kinds = Counter(map(tuple, same.tolist()))
+        ways *= 2 ** int(even.sum())
         ways *= math.factorial(len(rows)) // math.prod(map(math.factorial, kinds.values()))
     return ways
+
+
+def _even(held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which groups, of labels [groups, size], hold as many of one class as of the other."""
+    even: NDArray[np.bool_] = 2 * held.sum(1) == held.shape[1]
+    return even
 
 
 def _by_size(group: Sequence[Hashable]) -> list[NDArray[np.intp]]:

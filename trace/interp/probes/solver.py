@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from trace.interp.activations.trainer import interrupts_heard, silent_trainer
 from trace.interp.probes.fitting import Fit, NewtonFit
 from trace.interp.probes.folds import Fold
 from trace.interp.probes.nested import Nested, predict_fold
+from trace.tracking.files import atomic_path
 
 _EVERY = 20.0  # seconds between two checkpoints
 
@@ -77,11 +79,18 @@ class _Keeper(Callback):  # type: ignore[misc]
 
     def on_train_batch_end(self, trainer: Any, *_: object) -> None:
         if time.monotonic() - self.last > _EVERY:
-            trainer.save_checkpoint(self.path)
+            self._write(trainer)
             self.last = time.monotonic()
 
+    def on_train_end(self, trainer: Any, *_: object) -> None:
+        self._write(trainer)
+
     def on_exception(self, trainer: Any, *_: object) -> None:
-        trainer.save_checkpoint(self.path)
+        self._write(trainer)
+
+    def _write(self, trainer: Any) -> None:
+        with atomic_path(self.path) as path:  # another run may be solving the same
+            trainer.save_checkpoint(path)
 
 
 def solve(
@@ -112,14 +121,12 @@ def solve(
     module = Solver(x, labelings, splits, grid, fit)
     name = _identity(x, labelings, splits, grid, fit.projection)
     path = Path(output_dir) / "probes" / f"solved-{name[:16]}.ckpt"
-    if path.exists():
-        kept = torch.load(path, map_location="cpu", weights_only=True)
-        module.load_state_dict(kept["state_dict"])
+    _resume(module, path)
     left = torch.nonzero(~module.solved)
     if len(left):
         cells: DataLoader[Any] = DataLoader(left[:, 0], batch_size=1)  # type: ignore[arg-type]
         with _one_thread():
-            run(module, cells, trainer, [_Keeper(path)], max_epochs=1).save_checkpoint(path)
+            run(module, cells, trainer, [_Keeper(path)], max_epochs=1)
     return Nested(decisions=module.decisions, strengths=module.chosen)
 
 
@@ -130,7 +137,7 @@ def run(
     callbacks: Sequence[Callback],
     *,
     max_epochs: int,
-) -> lightning.Trainer:
+) -> None:
     """Trains a module on one device; an interrupt stays one.
 
     Raises:
@@ -143,10 +150,20 @@ def run(
     with warnings.catch_warnings(), interrupts_heard():
         # No optimiser, and no worker processes: what Lightning warns of is meant.
         warnings.filterwarnings("ignore", module=r"lightning\.")
-        runner = silent_trainer(single, callbacks, max_epochs=max_epochs)
-        runner.fit(module, rows)
+        silent_trainer(single, callbacks, max_epochs=max_epochs).fit(module, rows)
     module.cpu()
-    return runner
+
+
+def _resume(module: Solver, path: Path) -> None:
+    """Takes up what a checkpoint holds, if it is whole: solving again loses nothing but time."""
+    if path.exists():
+        try:
+            kept = torch.load(path, map_location="cpu", weights_only=True)
+            module.load_state_dict(kept["state_dict"])
+        except (RuntimeError, EOFError, KeyError, pickle.UnpicklingError):
+            path.unlink()
+            for held in (module.decisions, module.chosen, module.solved):
+                held.zero_()
 
 
 @contextmanager

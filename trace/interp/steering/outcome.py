@@ -39,7 +39,9 @@ def measure(doses: Sequence[Dose], own: str) -> tuple[Json, list[list[bool]]]:
     An answer that is no language counts as unscored, whatever label it got: it shows neither
     induction nor suppression. Each dose is tested against no push: McNemar's exact test on the
     questions that have a label under both, and Fisher's on the two shares, as the paper did. Each
-    family of tests is adjusted together (Benjamini and Hochberg 1995), the control's among them.
+    family of tests is adjusted together (Benjamini and Hochberg 1995), the control's among them;
+    where nothing has a label there is no test, and p is None. The smallest push each way is one
+    under which most answers are still language.
 
     Args:
         doses: those of the vector, 0 among them, and of a random direction.
@@ -53,23 +55,13 @@ def measure(doses: Sequence[Dose], own: str) -> tuple[Json, list[list[bool]]]:
     ]
     base = counted[doses.index(zero)]
     pushed = [i for i, dose in enumerate(doses) if dose.alpha != 0]
-    fisher = [_fisher(counted[i], base) for i in pushed]
     pairs = [_discordant(base, counted[i]) for i in pushed]
-    mcnemar = [mcnemar_p(*pair) for pair in pairs]
-    tests: dict[int, tuple[Json, Json]] = {}
-    if pushed:
-        q_fisher, q_mcnemar = (multipletests(p, method="fdr_bh")[1] for p in (fisher, mcnemar))
-        for at, i in enumerate(pushed):
-            gained, gone = pairs[at]
-            tests[i] = (
-                {"p": fisher[at], "adjusted": float(q_fisher[at])},
-                {
-                    "b": gained,
-                    "c": gone,
-                    "p": mcnemar[at],
-                    "adjusted": float(q_mcnemar[at]),
-                },
-            )
+    fisher = _adjusted([_fisher(counted[i], base) for i in pushed])
+    mcnemar = _adjusted([None if pair is None else mcnemar_p(*pair) for pair in pairs])
+    tests: dict[int, tuple[Json, Json]] = {
+        i: (fisher[at], dict(zip("bc", pairs[at] or (0, 0), strict=True)) | mcnemar[at])
+        for at, i in enumerate(pushed)
+    }
     rows = [
         _row(dose, counted[i], lost[i], *tests.get(i, (None, None))) for i, dose in enumerate(doses)
     ]
@@ -121,25 +113,40 @@ def _smallest(rows: Sequence[Json], own: str) -> Json:
     if zero is None:
         return found | {"reason": "without a push no answer has a label"}
     for row in sorted(rows, key=lambda row: abs(row["alpha"])):
-        value = row["share"]["value"]
-        if row["direction"] != own or not row["alpha"] or value is None:
+        test, value = row["mcnemar"], row["share"]["value"]
+        if row["direction"] != own or test is None or test["p"] is None:
             continue
-        end = "up" if row["alpha"] > 0 else "down"
-        as_meant = (value > zero) == (end == "up") and value != zero
-        if found[end] is None and as_meant and row["mcnemar"]["adjusted"] <= SIGNIFICANT:
+        up = row["alpha"] > 0
+        as_meant = value > zero and test["b"] > test["c"]
+        if not up:
+            as_meant = value < zero and test["b"] < test["c"]
+        language = 2 * row["incoherent"] <= row["n"] + row["n_unscored"]
+        end = "up" if up else "down"
+        if found[end] is None and as_meant and language and test["adjusted"] <= SIGNIFICANT:
             found[end] = row["alpha"]
     return found
 
 
-def _fisher(pushed: Sequence[bool | None], base: Sequence[bool | None]) -> float:
+def _fisher(pushed: Sequence[bool | None], base: Sequence[bool | None]) -> float | None:
     a, b = ([side for side in sides if side is not None] for sides in (pushed, base))
-    return float(fisher_p(sum(a), len(a), sum(b), len(b)))
+    return float(fisher_p(sum(a), len(a), sum(b), len(b))) if a and b else None
 
 
-def _discordant(base: Sequence[bool | None], pushed: Sequence[bool | None]) -> tuple[int, int]:
-    """How many questions became positive, and how many ceased to be."""
+def _discordant(
+    base: Sequence[bool | None], pushed: Sequence[bool | None]
+) -> tuple[int, int] | None:
+    """How many questions became positive and how many ceased to be; None if none has both."""
     both = [(a, b) for a, b in zip(base, pushed, strict=True) if None not in (a, b)]
-    return sum(b and not a for a, b in both), sum(a and not b for a, b in both)  # type: ignore[misc]
+    if not both:
+        return None
+    return sum(bool(b and not a) for a, b in both), sum(bool(a and not b) for a, b in both)
+
+
+def _adjusted(family: Sequence[float | None]) -> list[dict[str, Json]]:
+    """Each p with the one adjusted for all that are known."""
+    known = [p for p in family if p is not None]
+    adjusted = iter(multipletests(known, method="fdr_bh")[1] if known else ())
+    return [{"p": p, "adjusted": None if p is None else float(next(adjusted))} for p in family]
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -86,5 +86,6 @@ def check_fits(times: float, direction: Direction, dtype: str) -> None:
     if largest > most:
         raise ConfigError(
             f"steering.alpha: {times:g} times the vector has numbers up to {largest:g}, and "
-            f"{dtype} ends at {most:g}. Push less, or use model.engine.dtype=bfloat16 or float32."
+            f"{dtype} ends at {most:g}. Push less"
+            + (", or use model.engine.dtype=bfloat16." if dtype == "float16" else ".")
         )

@@ -82,6 +82,13 @@ def _of_peak(result: Mapping[str, Any]) -> str:
             f"labels give at their best layers (p = {probability(p)}, {many(count, 'shuffle')})."
         )
     floor = found["shuffles"]["floor"]
+    if p <= floor + 1e-12:
+        return (
+            f"Too few shuffles to say whether {pair} can be told apart beyond chance: the best, "
+            f"{where}, has a balanced accuracy of {value}; shuffled labels never reach as much at "
+            f"their best layers, but with {many(count, 'shuffle')} p cannot be below "
+            f"{probability(floor)} (probe.permutations)."
+        )
     short_of = (
         f", and with so few p cannot be below {probability(floor)}" if floor > SIGNIFICANT else ""
     )

@@ -67,8 +67,9 @@ def _figure(title: str, doses: Sequence[Dose], outcome: str) -> Figure:
     span = alphas[-1] - alphas[0] or 10.0  # one alone stands in the middle
     for i, (name, rows) in enumerate(groups.items()):
         shift = (i - (len(groups) - 1) / 2) * _STEP * span
-        _draw_shares(top, name, rows, shift)
-        _draw_coherence(below, name, rows, shift, perplexity=_has_perplexity(doses))
+        path = _through_zero(rows, doses)
+        _draw_shares(top, name, rows, path, shift)
+        _draw_coherence(below, name, rows, path, shift, perplexity=_has_perplexity(doses))
     _explain(top, doses)
     _scale(top, below, alphas, span, doses)
     picture.legend(
@@ -79,14 +80,25 @@ def _figure(title: str, doses: Sequence[Dose], outcome: str) -> Figure:
     return picture
 
 
-def _draw_shares(axes: Axes, name: str, rows: Sequence[Dose], shift: float) -> None:
+def _through_zero(rows: Sequence[Dose], doses: Sequence[Dose]) -> list[Dose]:
+    """The doses that a direction's line joins: without a push they are all the same."""
+    zero = [row for row in doses if row["alpha"] == 0]
+    joined = rows if any(row["alpha"] == 0 for row in rows) else [*rows, *zero[:1]]
+    return sorted(joined, key=lambda row: row["alpha"])
+
+
+def _draw_shares(
+    axes: Axes, name: str, rows: Sequence[Dose], path: Sequence[Dose], shift: float
+) -> None:
     ink = _INKS.get(name, INK)
-    known = [row for row in rows if row["share"]["value"] is not None]
     line = "--" if name == RANDOM else "-"
-    xs, ys = [row["alpha"] + shift for row in known], [row["share"]["value"] for row in known]
+    along = [row for row in path if row["share"]["value"] is not None]
+    xs, ys = [row["alpha"] + shift for row in along], [row["share"]["value"] for row in along]
     axes.plot(xs, ys, line, color=ink, linewidth=1.0, alpha=0.8)
-    for x, row in zip(xs, known, strict=True):
-        share = row["share"]
+    for row in rows:
+        share, x = row["share"], row["alpha"] + shift
+        if share["value"] is None:
+            continue
         if share["low"] is not None:
             axes.plot([x, x], [share["low"], share["high"]], color=ink, linewidth=1.2)
         axes.plot(x, share["value"], marker=_MARKS.get(name, "o"), markersize=5.5, color=ink,
@@ -112,15 +124,23 @@ def _has_perplexity(doses: Sequence[Dose]) -> bool:
 
 
 def _draw_coherence(
-    axes: Axes, name: str, rows: Sequence[Dose], shift: float, *, perplexity: bool
+    axes: Axes,
+    name: str,
+    rows: Sequence[Dose],
+    path: Sequence[Dose],
+    shift: float,
+    *,
+    perplexity: bool,
 ) -> None:
     key = "perplexity" if perplexity else "repetition"
-    known = [row for row in rows if row["coherence"][key] is not None]
-    axes.plot(
-        [row["alpha"] + shift for row in known], [row["coherence"][key] for row in known],
-        "--" if name == RANDOM else "-", marker=_MARKS.get(name, "o"), markersize=3.5,
-        color=_INKS.get(name, INK), linewidth=1.0,
-    )  # fmt: skip
+    ink = _INKS.get(name, INK)
+    line = "--" if name == RANDOM else "-"
+    for joined, style, marker in ((path, line, ""), (rows, "", _MARKS.get(name, "o"))):
+        known = [row for row in joined if row["coherence"][key] is not None]
+        axes.plot(
+            [row["alpha"] + shift for row in known], [row["coherence"][key] for row in known],
+            linestyle=style, marker=marker, markersize=3.5, color=ink, linewidth=1.0,
+        )  # fmt: skip
     axes.set_ylabel("perplexity\nwithout a push" if perplexity else "repetition", fontsize=8)
     if perplexity:
         axes.set_yscale("log")

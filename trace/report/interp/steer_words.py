@@ -71,6 +71,7 @@ def _unpushed(own: list[Dose], labels: str) -> list[str]:
 
 
 def _of_effect(own: list[Dose], smallest: Mapping[str, Any], labels: str) -> str:
+    read = [row for row in own if adjusted(row) is not None and not is_incoherent(row)]
     parts: list[str] = []
     for end, verb in (("up", "raises"), ("down", "lowers")):
         if smallest[end] is not None:
@@ -78,24 +79,33 @@ def _of_effect(own: list[Dose], smallest: Mapping[str, Any], labels: str) -> str
             to = _to(own, smallest[end])
             parts.append(f"{dose(smallest[end])} is the smallest push {end} that {verb} {what}{to}")
     if parts:
-        neither = {"up": "no push up raises it", "down": "no push down lowers it"}
-        unknown = [text for end, text in neither.items() if smallest[end] is None]
-        return f"α = {'; '.join([*parts, *unknown])}."
+        return f"α = {'; '.join([*parts, *_other_end(read, smallest)])}."
     why = f": {smallest['reason']}" if smallest["reason"] else ""
-    tested = [row for row in own if adjusted(row) is not None]
-    if not tested:
+    if not read:
         return f"Whether a push changes the share of “{labels}” is not known{why}."
-    against = [row["alpha"] for row in tested if is_significant(row)]
+    against = [row["alpha"] for row in read if is_significant(row)]
     if against:
         return (
             f"At {doses(against)} the share of “{labels}” changes significantly, but against the "
             "direction of the push."
         )
-    lowest = min(q for row in tested if (q := adjusted(row)) is not None)
+    lowest = min(q for row in read if (q := adjusted(row)) is not None)
     return (
         f"No push changes the share of “{labels}” significantly (smallest adjusted p "
         f"{probability(lowest)}){why}."
     )
+
+
+def _other_end(read: list[Dose], smallest: Mapping[str, Any]) -> list[str]:
+    """What the pushes did that go the way in which none is significant; nothing without any."""
+    for end, verb, sign in (("up", "raises", 1), ("down", "lowers", -1)):
+        there = [row for row in read if sign * row["alpha"] > 0]
+        if smallest[end] is None and there:
+            against = [row["alpha"] for row in there if is_significant(row)]
+            if against:
+                return [f"at {doses(against)} it changes against the direction of the push"]
+            return [f"no push {end} {verb} it significantly"]
+    return []
 
 
 def _to(own: list[Dose], alpha: float) -> str:
@@ -107,16 +117,18 @@ def _to(own: list[Dose], alpha: float) -> str:
 
 
 def _of_random(rows: list[Dose]) -> list[str]:
-    if not any(adjusted(row) is not None for row in rows):
+    read = [row for row in rows if adjusted(row) is not None and not is_incoherent(row)]
+    if not read:
         return []
-    beyond = [row["alpha"] for row in rows if is_significant(row)]
+    beyond = [row["alpha"] for row in read if is_significant(row)]
     if not beyond:
         return [
             "The random direction of equal length changed the share significantly at no strength."
         ]
     return [
         "The random direction of equal length changed the share as well, at "
-        f"{doses(beyond)}: what the vector does there is not shown to be due to its direction."
+        f"{doses(beyond)}: what the vector does at such a length, either way, is not shown to be "
+        "due to its direction."
     ]
 
 
