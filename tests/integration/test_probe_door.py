@@ -339,7 +339,9 @@ def test_signals_at_any_moment(
         time.sleep(moments.random())
         process.send_signal(number)
         _, err = process.communicate(timeout=120)
-        assert process.returncode == 130, err
+        # Python itself ends by SIGINT, which a shell calls 130 too, if it was raised inside exec().
+        assert process.returncode in (130, -signal.SIGINT), err
+        assert "the same command goes on" in err
         assert "Traceback" not in err
     same(door(*line).folder, undisturbed)
 

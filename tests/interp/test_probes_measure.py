@@ -210,16 +210,27 @@ def test_an_interrupted_solution_goes_on(tmp_path: Path, error: BaseException) -
 
 
 @pytest.mark.slow
-def test_noise_is_significant_as_often_as_it_says(tmp_path: Path) -> None:
-    """400 layers of noise, in 20 labelings: p ≤ .05 in 5% of them, within binomial tolerance."""
+@pytest.mark.parametrize("paired", [False, True])
+def test_noise_is_significant_as_often_as_it_says(tmp_path: Path, paired: bool) -> None:
+    """400 layers of noise, in 20 labelings: p ≤ .05 in 5% of them, within binomial tolerance.
+
+    Paired: every item has one version of each class, and the two have something in common.
+    """
     settings = replace(SMALL, permutations=39, split_seeds=1)
     layers, significant, peaks = 20, 0, 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
         y = rng.permutation(np.arange(60) < 25)
-        x = torch.from_numpy(rng.standard_normal((60, layers, 10)).astype(np.float32))
-        stream = Stream(x=x, layers=tuple(range(layers)))
-        found = measured(stream, y, tmp_path, settings=settings, seed=seed, draws=100)
+        drawn, group = rng.standard_normal((60, layers, 10)), np.arange(60)
+        if paired:
+            y = (rng.random(30)[:, None] < np.array([0.5, 2.0])).ravel()
+            y[1::2] = ~y[::2]
+            group = np.repeat(np.arange(30), 2)
+            drawn += np.repeat(rng.standard_normal((30, layers, 10)), 2, axis=0)
+        stream = Stream(x=torch.from_numpy(drawn.astype(np.float32)), layers=tuple(range(layers)))
+        found = measured(
+            stream, y, tmp_path, group=group.tolist(), settings=settings, seed=seed, draws=100
+        )
         significant += sum(row["p"] <= 0.05 for row in found.breakdowns["layers"])
         peaks += found.breakdowns["shuffles"]["peak_p"] <= 0.05
     assert binomtest(significant, 20 * layers, 0.05).pvalue > 0.01, significant

@@ -110,8 +110,18 @@ class Probe:
             f"{self.permutations} is negative",
             "200 is the default; 0 leaves the shuffles out.",
         )
-        check(self.split_seeds >= 1, "probe.split_seeds", f"{self.split_seeds} is below 1", "10.")
-        check(self.memory_gib > 0, "probe.memory_gib", f"{self.memory_gib} is no size", "Try 0.5.")
+        check(
+            self.split_seeds >= 1,
+            "probe.split_seeds",
+            f"{self.split_seeds} is below 1",
+            "10 is the default.",
+        )
+        check(
+            0 < self.memory_gib < math.inf,
+            "probe.memory_gib",
+            f"{self.memory_gib} is no size",
+            "Try 0.5.",
+        )
 
 
 @config
