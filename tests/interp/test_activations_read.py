@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
 import weakref
@@ -129,6 +130,19 @@ def test_a_run_that_broke_off_computes_only_the_rest(
     sizes = counted(monkeypatch)
     assert torch.equal(read(model, tmp_path).x, undisturbed)
     assert len(sizes) == total - 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no table of mapped files here")
+def test_what_was_read_lies_on_the_disk_and_goes_with_its_reader(
+    model: config.Model, tmp_path: Path
+) -> None:
+    mapped = f"{tmp_path.resolve()}/activations"
+    stream = read(model, tmp_path)
+    assert mapped in Path("/proc/self/maps").read_text("utf-8")
+    assert {path.suffix for path in (tmp_path / "activations").rglob("*.*")} == {".safetensors"}
+    del stream
+    gc.collect()
+    assert mapped not in Path("/proc/self/maps").read_text("utf-8")
 
 
 def test_what_is_kept_in_memory_does_not_grow_with_the_samples(

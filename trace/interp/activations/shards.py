@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from trace.errors import DataError
 from trace.interp.activations.tokens import Row
 from trace.models.hf.batches import prefill_batches
 from trace.records import Json, digest
-from trace.tracking.files import atomic_path
+from trace.tracking.files import TEMPORARY, atomic_path
 from trace.tracking.progress import progress
 
 
@@ -59,6 +61,9 @@ def planned(
 def assembled(shards: Sequence[Shard], layers: Sequence[int]) -> torch.Tensor:
     """All shards as one float32 tensor [samples, layers, d], in the order of the samples.
 
+    It lies on the disk, in a file that goes with it, and comes into memory where it is looked at:
+    there may be more of it than memory.
+
     Raises:
         DataError: a shard cannot be read, or holds what is no finite number.
     """
@@ -66,9 +71,16 @@ def assembled(shards: Sequence[Shard], layers: Sequence[int]) -> torch.Tensor:
     for shard in shards:
         part = _loaded(shard, layers)
         if not len(x):
-            x = torch.empty(sum(len(one.rows) for one in shards), *part.shape[1:])
+            count = sum(len(one.rows) for one in shards)
+            x = _on_disk((count, *part.shape[1:]), shard.path.parent)
         x[list(shard.numbers)] = part
     return x
+
+
+def _on_disk(shape: Sequence[int], folder: Path) -> torch.Tensor:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=TEMPORARY) as file:
+        size = math.prod(shape)
+        return torch.from_file(file.name, shared=True, size=size, dtype=torch.float32).view(*shape)
 
 
 def _loaded(shard: Shard, layers: Sequence[int]) -> torch.Tensor:
