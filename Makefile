@@ -24,7 +24,7 @@ demo-interp: $(READY)  ## is it readable inside a small model, and does pushing 
 	$(PY) -m trace.run task=steer sampling.max_new_tokens=64
 
 test: $(READY)  ## the tests, under ten minutes on two cores
-	$(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE
+	OMP_NUM_THREADS=1 $(PY) -m pytest -m "not slow" -n 2 --dist worksteal -rfE  # two processes, a thread each
 
 test-slow: $(READY)  ## the tests that load models, start processes, or kill them
 	$(PY) -m pytest -m slow --ignore=tests/annotation/browser
