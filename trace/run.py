@@ -27,8 +27,8 @@ CONF = ROOT / "conf"
 
 config.register()
 
-_failures: list[int] = []
-"""Exit statuses of the jobs of this process that failed and were reported."""
+_left: list[tuple[str, str, int]] = []
+"""Of the jobs of this process that gave no result: error or unsupported, the name, exit status."""
 
 
 def job(composed: DictConfig) -> None:
@@ -48,10 +48,10 @@ def job(composed: DictConfig) -> None:
             raise
         name = ""
         if HydraConfig.initialized():
-            name = " ".join(HydraConfig.get().overrides.task) + ": "
+            name = " ".join(HydraConfig.get().overrides.task)
         kind = "unsupported" if isinstance(error, UnsupportedError) else "error"
-        print(f"{kind}: {name}{message}", file=sys.stderr)
-        _failures.append(status_of(error))
+        print(f"{kind}: {f'{name}: ' if name else ''}{message}", file=sys.stderr)
+        _left.append((kind, name, status_of(error)))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     os.environ["HYDRA_FULL_ERROR"] = (
         "1"  # its exceptions come through instead of ending the process
     )
-    _failures.clear()
+    _left.clear()
     try:
         plan = sweep.plan(list(arguments), CONF)
         if plan.single is not None:
@@ -71,6 +71,7 @@ def main(arguments: Sequence[str]) -> int:
         else:
             sys.argv = [sys.argv[0], *plan.arguments]
             hydra.main(version_base="1.3", config_path=str(plan.conf), config_name="config")(job)()
+            name_again()
     except KeyboardInterrupt:
         print("interrupted. What was finished is kept: the same command goes on.", file=sys.stderr)
         return 130
@@ -83,7 +84,14 @@ def main(arguments: Sequence[str]) -> int:
             raise
         print(f"error: {message}", file=sys.stderr)
         return status_of(error)
-    return max(_failures, default=0)
+    return max((status for *_, status in _left), default=0)
+
+
+def name_again() -> None:
+    """Names, after all jobs, those that gave no result: their messages stand far above."""
+    for kind, said in (("unsupported", "left out as unsupported"), ("error", "failed")):
+        if names := [name for one, name, _ in _left if one == kind]:
+            print(f"{said} ({len(names)}):", *names, sep="\n  ", file=sys.stderr)
 
 
 def cli() -> NoReturn:

@@ -176,7 +176,7 @@ def axis_of(first: DictConfig, overrides: Sequence[str]) -> dict[str, str]:
 
     With a sweep file its axes are; else, if the user sweeps nothing, the natural axis.
     """
-    given = {o.key_or_group for o in parse(overrides)}
+    given = {o.get_key_element().lstrip("+~") for o in parse(overrides)}  # model@SLOT is no model
     if chosen := chosen_sweeps(overrides):
         file = OmegaConf.load(Path(SWEEPS) / f"{chosen[-1]}.yaml")
         params = OmegaConf.select(file, "hydra.sweeper.params") or {}

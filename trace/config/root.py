@@ -43,7 +43,7 @@ class Root:
     """Repeats of every request."""
     output_dir: str = "outputs"
     runs: str | None = None
-    """task=compare: a glob of run directories, or several separated by spaces."""
+    """task=compare and task=export: a glob of run directories, or several separated by spaces."""
     judgements: str | None = None
     """task=compare: a JSONL file of judgements that were made elsewhere, instead of runs."""
     stage: str = "all"
@@ -85,10 +85,10 @@ class Root:
             "Use protocol=schema, or a condition without examples.",
         )
         check(
-            self.runs is None or self.task.name == "compare",
+            self.runs is None or self.task.name in ("compare", "export"),
             "runs",
             f"is not read by task={self.task.name}",
-            "Add task=compare.",
+            "Add task=compare or task=export.",
         )
         check(
             self.judgements is None or self.task.name == "compare",
