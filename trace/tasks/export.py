@@ -14,7 +14,8 @@ from trace import config
 from trace.errors import ConfigError, DataError
 from trace.report.gather import EXAMPLE, find
 from trace.report.grid import many
-from trace.report.inspect_log import Exported, check_installed, log_of, write_log
+from trace.report.inspect_log import check_installed, log_of, write_log
+from trace.report.inspect_sample import Exported
 from trace.report.plan import Plan
 from trace.report.run_folder import AGAIN, config_of, finished, read, study_of
 from trace.tasks.export_asked import asked
