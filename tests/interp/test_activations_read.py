@@ -175,7 +175,8 @@ def test_two_processes_write_what_one_does(
     said = capfd.readouterr()
     assert said.out == ""
     assert re.fullmatch(r"tiny: activations: \d/\d, .*\n", said.err)
-    assert torch.equal(alone.x, both.x)
+    # Lightning gives each of several processes fewer threads, which round otherwise.
+    torch.testing.assert_close(alone.x, both.x)
     names = [[path.name for path in shards(tmp_path / n)] for n in ("one", "two")]
     assert names[0] == names[1]
 
